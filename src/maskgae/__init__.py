@@ -1,0 +1,3 @@
+"""maskgae: masked graph autoencoders."""
+
+__version__ = "0.1.0"

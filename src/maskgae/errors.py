@@ -1,0 +1,34 @@
+"""The two ways in which maskgae gives up.
+
+Every message states the rule, the value that broke it and the way out, in one line, since the
+command line prints it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """What the user gave cannot be used; the command line exits with 2."""
+
+
+class RunError(RuntimeError):
+    """The input was fine and the run still failed; the command line exits with 1."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Returns a hint that names the closest known words, for the end of an error message.
+
+    >>> nearest("mask.pp", ["mask.p", "mask.q"])
+    "did you mean 'mask.p'?"
+    >>> nearest("x", ["gcn", "gat"])
+    'choose one of gcn, gat'
+    """
+    options = list(known)
+    folded = {option.lower(): option for option in options}
+    close = get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean '{folded[close[0]]}'?"
+    return "choose one of " + ", ".join(options)

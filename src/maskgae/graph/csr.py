@@ -1,0 +1,130 @@
+r"""Compressed sparse rows, and the one sparse product that everything here is made of.
+
+The product of a sparse matrix with a dense one is a sum of picked rows, which is what
+``torch.nn.functional.embedding_bag`` computes. On a CPU its kernels are 1.4 to 2.5 times as fast
+as torch's CSR product and SciPy's (``benchmarks/kernels.py``), they need no values where all are
+one, and every row is summed in a fixed order, so results do not depend on the thread count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class CSR:
+    r"""A sparse matrix by rows; without values every entry is one.
+
+    Shapes:
+        - **indptr:** ``[rows + 1]``
+        - **indices:** ``[entries]``, the column of each entry
+        - **values:** ``[entries]`` or ``None``
+
+    >>> matrix = CSR(torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1]), num_columns=2)
+    >>> matrix.matmul(torch.tensor([[1.0], [10.0]])).tolist()
+    [[11.0], [10.0]]
+    """
+
+    indptr: Tensor
+    indices: Tensor
+    num_columns: int
+    values: Tensor | None = None
+
+    @property
+    def num_rows(self) -> int:
+        return self.indptr.numel() - 1
+
+    @property
+    def num_entries(self) -> int:
+        return self.indices.numel()
+
+    def counts(self) -> Tensor:
+        """Entries in each row, ``[rows]``."""
+        return self.indptr.diff()
+
+    def row_of_entry(self) -> Tensor:
+        """The row of each entry, ``[entries]``."""
+        return torch.repeat_interleave(self.counts(), output_size=self.num_entries)
+
+    def row_sums(self) -> Tensor:
+        """Sum of the values in each row, ``[rows]``."""
+        if self.values is None:
+            return self.counts().to(torch.get_default_dtype())
+        total = self.values.new_zeros(self.num_rows)
+        return total.index_add_(0, self.row_of_entry(), self.values)
+
+    def matmul(self, x: Tensor) -> Tensor:
+        """The product with a dense matrix, ``[columns, d] -> [rows, d]``, without a gradient."""
+        if self.num_entries == 0:
+            return x.new_zeros(self.num_rows, x.shape[1])
+        return F.embedding_bag(
+            self.indices,
+            x.contiguous(),
+            self.indptr,
+            mode="sum",
+            per_sample_weights=self.values,
+            include_last_offset=True,
+        )
+
+    def select(self, kept: Tensor) -> CSR:
+        """The matrix with only the entries at the given ascending positions, unsorted again."""
+        values = None if self.values is None else self.values[kept]
+        indptr = torch.searchsorted(kept, self.indptr)
+        return CSR(indptr, self.indices[kept], self.num_columns, values)
+
+    def rows(self, index: Tensor) -> CSR:
+        """The matrix of the given rows, in the given order."""
+        counts = self.counts()[index]
+        indptr = torch.zeros(index.numel() + 1, dtype=self.indptr.dtype, device=self.indptr.device)
+        torch.cumsum(counts, 0, out=indptr[1:])
+        total = int(indptr[-1])
+        starts = torch.repeat_interleave(
+            self.indptr[:-1][index] - indptr[:-1], counts, output_size=total
+        )
+        entries = starts + torch.arange(total, device=starts.device)
+        values = None if self.values is None else self.values[entries]
+        return CSR(indptr, self.indices[entries], self.num_columns, values)
+
+    def transpose_order(self) -> Tensor:
+        """The positions of the entries by column, then by row."""
+        return torch.sort(self.indices, stable=True).indices
+
+    def transposed(self, order: Tensor) -> CSR:
+        """The transposed matrix, given :meth:`transpose_order`."""
+        counts = torch.bincount(self.indices, minlength=self.num_columns)
+        indptr = torch.zeros(self.num_columns + 1, dtype=torch.long, device=self.indptr.device)
+        torch.cumsum(counts, 0, out=indptr[1:])
+        values = None if self.values is None else self.values[order]
+        return CSR(indptr, self.row_of_entry()[order], self.num_rows, values)
+
+    def to(self, device: torch.device | str) -> CSR:
+        values = None if self.values is None else self.values.to(device)
+        return CSR(self.indptr.to(device), self.indices.to(device), self.num_columns, values)
+
+
+def csr_from_coordinates(rows: Tensor, columns: Tensor, shape: tuple[int, int]) -> CSR:
+    """A matrix of ones from sorted coordinates (by row, then by column)."""
+    indptr = torch.zeros(shape[0] + 1, dtype=torch.long)
+    torch.cumsum(torch.bincount(rows, minlength=shape[0]), 0, out=indptr[1:])
+    return CSR(indptr, columns, shape[1])
+
+
+class SparseProduct(torch.autograd.Function):
+    r""":math:`Y = S X` with the gradient :math:`S^\top G` with respect to the dense factor.
+
+    The transposed matrix is given as a function, since only the backward pass needs it.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, matrix: CSR, transposed: Any) -> Tensor:
+        ctx.transposed = transposed
+        return matrix.matmul(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.transposed().matmul(grad), None, None

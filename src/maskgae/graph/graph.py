@@ -1,0 +1,349 @@
+"""The graph: simple, undirected, each pair once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import networkx
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from maskgae.errors import InputError
+from maskgae.graph.csr import CSR, csr_from_coordinates
+from maskgae.graph.features import Features, SparseFeatures, as_features
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class NodeSplit:
+    """Node ids for training, validation and test of a classifier, each ``[n]``."""
+
+    train: Tensor
+    val: Tensor
+    test: Tensor
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What was done to raw edges to make them a simple undirected graph."""
+
+    self_loops: int = 0
+    duplicates: int = 0
+    symmetrised: int = 0
+    isolated: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.self_loops:,} self-loops dropped, {self.duplicates:,} duplicates merged, "
+            f"{self.symmetrised:,} directed edges symmetrised, "
+            f"{self.isolated:,} isolated nodes kept"
+        )
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Both directions of every pair, by row: what encoders, walks and masks run on.
+
+    Shapes:
+        - **csr:** ``[N, N]``, columns ascending in each row
+        - **pair_of_entry:** ``[2 M]``, the pair that each entry belongs to
+    """
+
+    csr: CSR
+    pair_of_entry: Tensor
+
+    @cached_property
+    def reverse_entry(self) -> Tensor:
+        """The entry of the opposite direction, ``[2 M]``."""
+        # By column and then by row, the entries of a symmetric matrix are its transposed ones.
+        return self.csr.transpose_order()
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    r"""A simple undirected graph :math:`G = (V, E)` with optional features and labels.
+
+    Each edge is one pair :math:`u < v`; pairs are sorted and unique, there are no self-loops.
+    Both directions exist only inside :attr:`structure`.
+
+    Args:
+        num_nodes: the number of nodes :math:`N`.
+        pairs: the :math:`M` edges.
+        features: a row for each node.
+        labels: a class for each node, -1 where it is unknown.
+        node_split: which nodes a classifier learns from and is tested on.
+        weights: a positive weight for each pair.
+        name: what to call it in messages.
+        cleaning: what was done to the raw edges.
+
+    Shapes:
+        - **pairs:** ``[2, M]``
+        - **labels:** ``[N]``
+        - **weights:** ``[M]``
+
+    >>> graph = Graph.from_edges([(0, 1), (1, 0), (1, 2), (2, 2)], num_nodes=4)
+    >>> graph
+    Graph(nodes=4, pairs=2)
+    >>> str(graph.cleaning)
+    '1 self-loops dropped, 0 duplicates merged, 1 directed edges symmetrised, 1 isolated nodes kept'
+    >>> graph.degrees.tolist()
+    [1, 2, 1, 0]
+    """
+
+    num_nodes: int
+    pairs: Tensor
+    features: Features | None = None
+    labels: Tensor | None = None
+    node_split: NodeSplit | None = None
+    weights: Tensor | None = None
+    name: str = "graph"
+    cleaning: Cleaning = Cleaning()
+
+    def __post_init__(self) -> None:
+        if self.features is not None and self.features.num_rows != self.num_nodes:
+            raise InputError(
+                f"features need one row a node: the graph has {self.num_nodes:,} nodes, "
+                f"the features {self.features.num_rows:,} rows"
+            )
+        if self.labels is not None and self.labels.numel() != self.num_nodes:
+            raise InputError(
+                f"labels need one value a node: the graph has {self.num_nodes:,} nodes, "
+                f"the labels {self.labels.numel():,} values"
+            )
+
+    @property
+    def num_pairs(self) -> int:
+        return self.pairs.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        return 0 if self.labels is None else int(self.labels.max()) + 1
+
+    @cached_property
+    def keys(self) -> Tensor:
+        """One ascending number a pair, :math:`u N + v`, ``[M]``."""
+        return pair_keys(self.pairs, self.num_nodes)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Both directions of every pair by row."""
+        u, v = self.pairs
+        rows, columns = torch.cat([u, v]), torch.cat([v, u])
+        order = torch.argsort(rows * self.num_nodes + columns)
+        csr = csr_from_coordinates(rows[order], columns[order], (self.num_nodes, self.num_nodes))
+        return Structure(csr, order % self.num_pairs if self.num_pairs else order)
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """Neighbours of each node, ``[N]``."""
+        return self.structure.csr.counts()
+
+    def subgraph(self, kept: Tensor) -> Graph:
+        """The same nodes with only some of the pairs, given as ``[M]`` bool or as indices."""
+        index = kept.nonzero().squeeze(1) if kept.dtype == torch.bool else kept.sort().values
+        weights = None if self.weights is None else self.weights[index]
+        return replace(self, pairs=self.pairs[:, index], weights=weights)
+
+    def contains(self, pairs: Tensor) -> Tensor:
+        """Which of the given pairs, in either direction, are edges: ``[2, P] -> [P]`` bool."""
+        return contains_keys(self.keys, pair_keys(pairs, self.num_nodes))
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        num_nodes: int | None = None,
+        *,
+        features: Any = None,
+        labels: Any = None,
+        weights: Any = None,
+        node_split: NodeSplit | None = None,
+        name: str = "graph",
+    ) -> Graph:
+        """A graph from an edge array ``[2, E]`` or ``[E, 2]`` or a list of pairs, in any direction.
+
+        Self-loops are dropped, repeated edges merged (their weights add up).
+        """
+        array = _edge_array(edges)
+        features = None if features is None else as_features(features)
+        if num_nodes is None:
+            num_nodes = (
+                features.num_rows if features is not None else int(array.max(initial=-1)) + 1
+            )
+        pairs, summed, cleaning = canonical_pairs(array, num_nodes, weights)
+        return cls(
+            num_nodes=num_nodes,
+            pairs=pairs,
+            features=features,
+            labels=None if labels is None else torch.as_tensor(np.asarray(labels)).long(),
+            node_split=node_split,
+            weights=summed,
+            name=name,
+            cleaning=cleaning,
+        )
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any, **kwargs: Any) -> Graph:
+        """A graph from a square SciPy sparse matrix; other values than 0 and 1 become weights."""
+        matrix = sp.coo_array(adjacency)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError(f"an adjacency matrix must be square, not {matrix.shape}")
+        present = matrix.data != 0
+        edges = np.stack([matrix.row[present], matrix.col[present]])
+        data = matrix.data[present]
+        if sp.issparse(adjacency) and np.all(data == 1):
+            return cls.from_edges(edges, matrix.shape[0], **kwargs)
+        if (abs(matrix - matrix.T) > 0).nnz == 0:  # symmetric: each weight once
+            upper = edges[0] < edges[1]
+            edges, data = edges[:, upper], data[upper]
+        return cls.from_edges(edges, matrix.shape[0], weights=data, **kwargs)
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph, **kwargs: Any) -> Graph:
+        """A graph from a NetworkX one; its nodes are numbered in their own order."""
+        number = {node: i for i, node in enumerate(graph)}
+        edges = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
+        return cls.from_edges(edges.reshape(-1, 2), len(number), **kwargs)
+
+    @classmethod
+    def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
+        """A graph from PyG's ``Data``, with ``x``, ``y`` and split masks where it has them."""
+        split = None
+        if getattr(data, "train_mask", None) is not None and data.train_mask.dim() == 1:
+            masks = (data.train_mask, data.val_mask, data.test_mask)
+            split = NodeSplit(*(mask.nonzero().squeeze(1) for mask in masks))
+        labels = getattr(data, "y", None)
+        return cls.from_edges(
+            data.edge_index,
+            data.num_nodes,
+            features=getattr(data, "x", None),
+            labels=None if labels is None else labels.reshape(-1),
+            node_split=split,
+            name=name,
+        )
+
+    def to_pyg(self) -> Data:
+        """PyG's ``Data`` with both directions in ``edge_index``."""
+        from torch_geometric.data import Data
+
+        csr = self.structure.csr
+        data = Data(edge_index=torch.stack([csr.row_of_entry(), csr.indices]))
+        data.num_nodes = self.num_nodes
+        if self.features is not None:
+            data.x = self.features.dense()
+        if self.labels is not None:
+            data.y = self.labels
+        if self.node_split is not None:
+            for part in ("train", "val", "test"):
+                mask = torch.zeros(self.num_nodes, dtype=torch.bool)
+                mask[getattr(self.node_split, part)] = True
+                data[f"{part}_mask"] = mask
+        return data
+
+    def to_scipy(self) -> sp.csr_array:
+        """The symmetric adjacency matrix, ``[N, N]``."""
+        structure = self.structure
+        if self.weights is None:
+            data = np.ones(structure.csr.num_entries, dtype=np.float32)
+        else:
+            data = self.weights[structure.pair_of_entry].numpy()
+        arrays = (data, structure.csr.indices.numpy(), structure.csr.indptr.numpy())
+        return sp.csr_array(arrays, shape=(self.num_nodes, self.num_nodes))
+
+    def to_networkx(self) -> networkx.Graph:
+        """A NetworkX graph on the nodes 0 to N - 1."""
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(self.num_nodes))
+        graph.add_edges_from(self.pairs.T.tolist())
+        return graph
+
+    def __repr__(self) -> str:
+        parts = [f"nodes={self.num_nodes}", f"pairs={self.num_pairs}"]
+        if self.features is not None:
+            kind = "sparse" if isinstance(self.features, SparseFeatures) else "dense"
+            parts.append(f"features={self.features.num_columns} ({kind})")
+        if self.labels is not None:
+            parts.append(f"classes={self.num_classes}")
+        return f"Graph({', '.join(parts)})"
+
+
+def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
+    """One number a pair, the same for both directions, ``[2, P] -> [P]``."""
+    return pairs.amin(0) * num_nodes + pairs.amax(0)
+
+
+def contains_keys(sorted_keys: Tensor, keys: Tensor) -> Tensor:
+    """Which of ``keys`` stand in the ascending ``sorted_keys``."""
+    if sorted_keys.numel() == 0:
+        return torch.zeros_like(keys, dtype=torch.bool)
+    place = torch.searchsorted(sorted_keys, keys).clamp_(max=sorted_keys.numel() - 1)
+    return sorted_keys[place] == keys
+
+
+def canonical_pairs(
+    edges: np.ndarray[Any, Any], num_nodes: int, weights: Any = None
+) -> tuple[Tensor, Tensor | None, Cleaning]:
+    """Sorted unique pairs ``u < v`` of raw edges ``[2, E]``, with summed weights and the counts.
+
+    An edge that repeats another in the same direction is a duplicate; one whose opposite is not
+    given is symmetrised.
+    """
+    _check_ids(edges, num_nodes)
+    u, v = edges
+    proper = u != v
+    low, high = np.minimum(u, v)[proper], np.maximum(u, v)[proper]
+    keys = low * np.int64(num_nodes) + high
+    unique, inverse = np.unique(keys, return_inverse=True)
+    directed = np.unique(u[proper] * np.int64(num_nodes) + v[proper]).size
+    pairs = torch.from_numpy(np.stack([unique // max(1, num_nodes), unique % max(1, num_nodes)]))
+    summed = None
+    if weights is not None:
+        values = np.asarray(weights, dtype=np.float64)[proper]
+        _check_weights(values)
+        summed = torch.from_numpy(np.bincount(inverse, values, unique.size).astype(np.float32))
+    touched = np.unique(pairs.numpy()).size
+    cleaning = Cleaning(
+        self_loops=int(u.size - keys.size),
+        duplicates=int(keys.size - directed),
+        symmetrised=int(2 * unique.size - directed),
+        isolated=int(num_nodes - touched),
+    )
+    return pairs, summed, cleaning
+
+
+def _edge_array(edges: Any) -> np.ndarray[Any, Any]:
+    array = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
+    if array.size == 0:
+        return np.empty((2, 0), dtype=np.int64)
+    if array.ndim != 2 or 2 not in array.shape:
+        raise InputError(f"edges must have shape [2, E] or [E, 2], not {list(array.shape)}")
+    if array.shape[0] != 2 or (array.shape == (2, 2) and isinstance(edges, Sequence)):
+        array = array.T
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"edges must be whole numbers from 0 on, not {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _check_ids(edges: np.ndarray[Any, Any], num_nodes: int) -> None:
+    if edges.size and (edges.min() < 0 or edges.max() >= num_nodes):
+        worst = edges.min() if edges.min() < 0 else edges.max()
+        raise InputError(
+            f"node ids must lie in 0 to {num_nodes - 1:,}, but one is {worst:,}: "
+            "renumber the nodes or give num_nodes"
+        )
+
+
+def _check_weights(values: np.ndarray[Any, Any]) -> None:
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        raise InputError(
+            f"edge weights must be positive numbers, but {int(bad.sum()):,} are not, "
+            f"the first of them {values[bad][0]}"
+        )

@@ -1,0 +1,69 @@
+r"""Cheap noise: dropout from random bytes.
+
+Drawing a float for each activation costs more than the matrix product that follows it. One byte
+an entry is enough: an entry is kept where its byte lies below :math:`t = \mathrm{round}(256
+(1 - p))`, and kept entries are scaled by :math:`256 / t`, so the expectation is exact and the
+rate is ``p`` to within 1/512.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from maskgae.rng import Stream
+
+
+def random_bytes(count: int, stream: Stream, device: torch.device | str = "cpu") -> Tensor:
+    """``count`` uniform bytes."""
+    if torch.device(device).type != "cpu":
+        out = torch.empty(count, dtype=torch.uint8, device=device)
+        return out.random_(generator=stream.torch(device))
+    words = stream.numpy().bit_generator.random_raw((count + 7) // 8)
+    return torch.from_numpy(words.view(np.uint8)[:count])
+
+
+def keep_threshold(p: float) -> int:
+    """How many of the 256 values of a byte keep an entry at dropout rate ``p``."""
+    return max(1, round(256 * (1 - p)))
+
+
+def kept_positions(
+    count: int, p: float, stream: Stream, device: torch.device | str = "cpu"
+) -> tuple[Tensor, float]:
+    """Which of ``count`` entries dropout keeps, ``[count]`` bool, and what scales them."""
+    threshold = keep_threshold(p)
+    if threshold == 256:
+        return torch.ones(count, dtype=torch.bool, device=device), 1.0
+    return random_bytes(count, stream, device) < threshold, 256 / threshold
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, keep: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(keep)
+        ctx.scale = scale
+        return (x * keep).mul_(scale)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        (keep,) = ctx.saved_tensors
+        return (grad * keep).mul_(ctx.scale), None, None
+
+
+def dropout(x: Tensor, p: float, stream: Stream) -> Tensor:
+    """Zeroes each entry with chance ``p`` and scales the others so that the mean stays.
+
+    >>> from maskgae.rng import stream
+    >>> dropped = dropout(torch.ones(1000, 10), 0.5, stream(0, "dropout"))
+    >>> sorted(set(dropped.flatten().tolist()))
+    [0.0, 2.0]
+    """
+    if p == 0:
+        return x
+    keep, scale = kept_positions(x.numel(), p, stream, x.device)
+    out: Tensor = _Dropout.apply(x, keep.view(x.shape), scale)  # type: ignore[no-untyped-call]
+    return out
