@@ -65,5 +65,5 @@ def dropout(x: Tensor, p: float, stream: Stream) -> Tensor:
     if p == 0:
         return x
     keep, scale = kept_positions(x.numel(), p, stream, x.device)
-    out: Tensor = _Dropout.apply(x, keep.view(x.shape), scale)  # type: ignore[no-untyped-call]
+    out: Tensor = _Dropout.apply(x, keep.view(x.shape), scale)
     return out

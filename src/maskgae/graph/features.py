@@ -12,6 +12,7 @@ An encoder calls ``dropout`` and then ``linear``, and never asks which kind it h
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -131,7 +132,7 @@ class SparseFeatures(Features):
     def linear(self, weight: Tensor) -> Tensor:
         if self.density > BREAK_EVEN_DENSITY:
             return self.dense() @ weight
-        product: Tensor = SparseProduct.apply(weight, self.by_row, lambda: self.by_column)  # type: ignore[no-untyped-call]
+        product: Tensor = SparseProduct.apply(weight, self.by_row, lambda: self.by_column)
         return product
 
     def dropout(self, p: float, stream: Stream) -> SparseFeatures:
@@ -177,6 +178,37 @@ class _Dropped(SparseFeatures):
         assert by_column.values is not None
         by_column.values.mul_(self._scale)
         return by_column
+
+
+class JoinedFeatures(Features):
+    """Several matrices of the same nodes side by side, each multiplied in its own way."""
+
+    message_width = float("inf")
+
+    def __init__(self, parts: Sequence[Features]) -> None:
+        self.parts = list(parts)
+        self.num_rows = self.parts[0].num_rows
+        self.num_columns = sum(part.num_columns for part in self.parts)
+
+    def linear(self, weight: Tensor) -> Tensor:
+        blocks = weight.split([part.num_columns for part in self.parts])
+        products = [part.linear(block) for part, block in zip(self.parts, blocks, strict=True)]
+        return torch.stack(products).sum(0)
+
+    def dropout(self, p: float, stream: Stream) -> JoinedFeatures:
+        return JoinedFeatures([x.dropout(p, stream.at(i)) for i, x in enumerate(self.parts)])
+
+    def rows(self, index: Tensor) -> JoinedFeatures:
+        return JoinedFeatures([part.rows(index) for part in self.parts])
+
+    def dense(self) -> Tensor:
+        return torch.cat([part.dense() for part in self.parts], dim=1)
+
+    def to(self, device: torch.device | str) -> JoinedFeatures:
+        return JoinedFeatures([part.to(device) for part in self.parts])
+
+    def scipy(self) -> sp.csr_matrix:
+        return sp.hstack([part.scipy() for part in self.parts], format="csr")
 
 
 def as_features(x: Any) -> Features:

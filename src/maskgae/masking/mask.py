@@ -1,0 +1,133 @@
+r"""What is hidden from the encoder, and what it has to predict.
+
+==========  =============================================================================
+``edge``    each pair is hidden with chance :math:`p`
+``path``    roots are drawn with chance :math:`q`; the pairs that their random walks run
+            along are hidden
+``none``    nothing is hidden and every pair is a target: the plain graph autoencoder
+==========  =============================================================================
+
+Two semantics. ``strict`` is the paper's text, :math:`G_{vis} = G - G_{mask}`: a hidden pair is
+hidden in both directions, so visible pairs and targets partition the graph. ``reference`` is what
+the published code does: each direction is hidden on its own and what is left is made symmetric
+again, so a target whose other direction was not drawn stays visible, and may be a target twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from maskgae.config import MaskConfig
+from maskgae.errors import InputError
+from maskgae.graph.graph import Graph
+from maskgae.masking.walks import biased_walks, random_walks
+from maskgae.rng import Stream, hash_below
+
+#: A mask that hides nothing is drawn again, this many times.
+MAX_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Which pairs are visible and which are targets.
+
+    Shapes:
+        - **visible:** ``[M]`` bool
+        - **targets:** ``[T]``, indices of pairs; under ``reference`` a pair may stand twice
+        - **degrees:** ``[N]``, the degree of each node in the masked graph
+    """
+
+    visible: Tensor
+    targets: Tensor
+    degrees: Tensor
+
+    @property
+    def hidden_share(self) -> float:
+        """The share of the pairs that the encoder does not see."""
+        return 1 - float(self.visible.float().mean())
+
+    @property
+    def visible_targets(self) -> float:
+        """The share of the targets that the encoder sees all the same."""
+        return float(self.visible[self.targets].float().mean())
+
+
+def draw_mask(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> Masked:
+    """Draws one mask.
+
+    Args:
+        graph: the training graph.
+        config: kind, ratio and semantics.
+        layers: depth of the encoder :math:`k`; walks have :math:`k + 1` steps where the
+            configuration leaves it open.
+        stream: where the randomness comes from.
+
+    >>> from maskgae.rng import stream
+    >>> graph = Graph.from_edges([(0, 1), (1, 2), (2, 3), (0, 3)])
+    >>> masked = draw_mask(graph, MaskConfig(p=0.5), layers=2, stream=stream(0, "mask"))
+    >>> bool(masked.visible[masked.targets].any())
+    False
+    """
+    if config.kind == "none":
+        everything = torch.ones(graph.num_pairs, dtype=torch.bool)
+        return Masked(everything, torch.arange(graph.num_pairs), graph.degrees)
+    for attempt in range(MAX_DRAWS):
+        masked = _drawn_once(graph, config, layers, stream.at(attempt))
+        if masked.targets.numel():
+            return masked
+    ratio = f"mask.p={config.p}" if config.kind == "edge" else f"mask.q={config.q}"
+    raise InputError(
+        f"{MAX_DRAWS} masks in a row hid none of {graph.num_pairs:,} pairs: raise {ratio}"
+    )
+
+
+def _drawn_once(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> Masked:
+    if config.kind == "edge" and config.semantics == "strict":
+        return _strict(graph, hash_below(graph.keys, config.p, stream))
+    if config.kind == "edge":
+        # One key for each direction of a pair, so that the two are drawn apart.
+        forward = hash_below(2 * graph.keys, config.p, stream)
+        backward = hash_below(2 * graph.keys + 1, config.p, stream)
+        return _reference(graph, forward, backward)
+    walked = _walked_entries(graph, config, config.length or layers + 1, stream)
+    entries = walked[walked >= 0]
+    pairs = graph.structure.pair_of_entry[entries]
+    if config.semantics == "strict":
+        return _strict(graph, _flags(graph.num_pairs, pairs))
+    ascending = graph.structure.csr.indices[entries] == graph.pairs[1][pairs]
+    forward = _flags(graph.num_pairs, pairs[ascending])
+    return _reference(graph, forward, _flags(graph.num_pairs, pairs[~ascending]))
+
+
+def _walked_entries(graph: Graph, config: MaskConfig, length: int, stream: Stream) -> Tensor:
+    csr, generator = graph.structure.csr, stream.at("roots").torch()
+    if config.roots == "node":
+        starts = (torch.rand(graph.num_nodes, generator=generator) < config.q).nonzero().squeeze(1)
+    else:
+        starts = csr.row_of_entry()[torch.rand(csr.num_entries, generator=generator) < config.q]
+    starts = starts.repeat(config.walks)
+    if config.bias_p == config.bias_q == 1:
+        return random_walks(graph, starts, length, stream.at("walks"))
+    bias = (config.bias_p, config.bias_q)
+    return biased_walks(graph, starts, length, *bias, stream.at("walks"))
+
+
+def _strict(graph: Graph, hidden: Tensor) -> Masked:
+    targets = hidden.nonzero().squeeze(1)
+    ends = graph.pairs[:, targets].flatten()
+    return Masked(~hidden, targets, torch.bincount(ends, minlength=graph.num_nodes))
+
+
+def _reference(graph: Graph, forward: Tensor, backward: Tensor) -> Masked:
+    """Directions ``u -> v`` and ``v -> u`` hidden apart; degrees count the heads of hidden ones."""
+    ahead, back = forward.nonzero().squeeze(1), backward.nonzero().squeeze(1)
+    heads = torch.cat([graph.pairs[1][ahead], graph.pairs[0][back]])
+    degrees = torch.bincount(heads, minlength=graph.num_nodes)
+    return Masked(~(forward & backward), torch.cat([ahead, back]), degrees)
+
+
+def _flags(size: int, index: Tensor) -> Tensor:
+    return torch.zeros(size, dtype=torch.bool).index_fill_(0, index, True)

@@ -1,0 +1,112 @@
+"""The masked graph autoencoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from maskgae.config import Settings
+from maskgae.graph.features import Features
+from maskgae.graph.graph import Graph
+from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.decoders import MLP, pair_decoder
+from maskgae.nn.encoder import Encoder, readout
+from maskgae.objective import LOSSES, degree_loss, pair_logits, pair_loss
+from maskgae.rng import Stream
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one update learns from.
+
+    Shapes:
+        - **x:** ``[n, in_channels]``, what the first layer sees
+        - **adjacencies:** one a layer, the visible graph
+        - **targets:** ``[2, T]``, hidden pairs
+        - **negatives:** ``[2, T * k]``, non-edges of the training graph
+        - **degrees:** ``[n]``, degrees in the masked graph
+    """
+
+    x: Features
+    adjacencies: list[Adjacency]
+    targets: Tensor
+    negatives: Tensor
+    degrees: Tensor
+
+
+class MaskGAENet(nn.Module):
+    r"""Predicts the hidden pairs and degrees of a graph from what is visible of it.
+
+    .. math::
+        \mathcal{L} = \mathcal{L}_{pairs}(h(z_u \odot z_v)) + \alpha\, \mathcal{L}_{deg}(g(z_v)),
+        \qquad Z = f(G_{vis})
+
+    with the encoder :math:`f`, the structure decoder :math:`h` and the degree decoder :math:`g`.
+    Weights are drawn from ``stream(settings.seed, "weights")`` when it is made.
+
+    Args:
+        in_channels: width of the features, 0 where there are none.
+        settings: encoder, decoder and objective.
+        num_nodes: needed for learnable node vectors only.
+
+    >>> from maskgae.config import Settings
+    >>> MaskGAENet(8, Settings()).embed(Graph.from_edges([(0, 1)], features=torch.eye(2, 8))).shape
+    torch.Size([2, 192])
+    """
+
+    def __init__(self, in_channels: int, settings: Settings, num_nodes: int = 0) -> None:
+        super().__init__()
+        self.settings = settings
+        self.encoder = Encoder(in_channels, settings.encoder, num_nodes)
+        width = self.encoder.widths[-1]
+        self.decoder = pair_decoder(width, settings.decoder)
+        self.degree_decoder = MLP(width, settings.decoder) if settings.objective.alpha else None
+        self.reset_parameters(Stream(settings.seed, ("weights",)))
+
+    @classmethod
+    def for_graph(cls, graph: Graph, settings: Settings) -> MaskGAENet:
+        """A network of the right size for a graph."""
+        columns = 0 if graph.features is None else graph.features.num_columns
+        return cls(columns, settings, graph.num_nodes)
+
+    def reset_parameters(self, stream: Stream) -> None:
+        """Draws all weights anew."""
+        self.encoder.reset_parameters(stream.at("encoder").torch())
+        self.decoder.reset_parameters(stream.at("decoder").torch())
+        if self.degree_decoder is not None:
+            self.degree_decoder.reset_parameters(stream.at("degree").torch())
+
+    def forward(self, step: Step, stream: Stream) -> Tensor:
+        """The loss of one step; the paper's Algorithm 1 from line 4 on."""
+        objective = self.settings.objective
+        z = self.encoder(step.x, step.adjacencies, stream)[-1]
+        loss = pair_loss(
+            z, self.decoder, step.targets, step.negatives, LOSSES[objective.loss], stream
+        )
+        if self.degree_decoder is not None:
+            predicted = self.degree_decoder(z, stream.at("degree"))
+            loss = loss + objective.alpha * degree_loss(predicted, step.degrees)
+        return loss
+
+    @torch.no_grad()
+    def encode(self, graph: Graph) -> list[Tensor]:
+        """All layers' outputs on a whole graph, without dropout, ``[N, width]`` each."""
+        training, device = self.training, next(self.parameters()).device
+        self.eval()
+        x = self.encoder.input(None if graph.features is None else graph.features.to(device))
+        adjacency = Adjacency.of(graph).to(device)
+        outputs = self.encoder(x, [adjacency] * self.settings.encoder.layers)
+        self.train(training)
+        return outputs
+
+    def embed(self, graph: Graph) -> Tensor:
+        """The embedding of every node as the settings describe it, ``[N, D]``."""
+        config = self.settings.embedding
+        return readout(self.encode(graph), config.layers, config.normalize)
+
+    def score(self, graph: Graph, pairs: Tensor) -> Tensor:
+        """Logits of pairs, ``[2, P] -> [P]``, with the graph's edges as messages."""
+        z = self.encode(graph)[-1]
+        return pair_logits(z, self.decoder, pairs.to(z.device))

@@ -1,0 +1,161 @@
+r"""What a graph convolution sees of a graph.
+
+An :class:`Adjacency` is a rectangular sparse matrix of :math:`n_{dst}` rows and :math:`n_{src}`
+columns whose destinations come first among the sources. The whole graph, a sampled block and a
+chunk of rows are three cases of it, so one encoder serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from maskgae.graph.csr import CSR, SparseProduct
+from maskgae.graph.graph import Graph, Structure
+
+#: Entries whose vectors are gathered at a time in the gradient of attention weights.
+GRADIENT_CHUNK = 2**14
+
+
+class Adjacency:
+    r"""A rectangular adjacency matrix with the degrees of the graph it was cut from.
+
+    Args:
+        csr: the matrix; its values, if it has any, are edge weights.
+        degrees: (weighted) degree of every source in the visible graph, without self-loops.
+        transpose_order: gives the order of the entries in the transposed matrix, when asked.
+        symmetric: whether the matrix is its own transpose, so that the backward of a product is
+            the same product.
+
+    Shapes:
+        - **csr:** ``[n_dst, n_src]``
+        - **degrees:** ``[n_src]``
+    """
+
+    def __init__(
+        self,
+        csr: CSR,
+        degrees: Tensor,
+        *,
+        transpose_order: Callable[[], Tensor] | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        self.csr = csr
+        self.degrees = degrees
+        self.symmetric = symmetric
+        self._order = transpose_order or csr.transpose_order
+
+    @classmethod
+    def of(cls, graph: Graph, visible: Tensor | None = None) -> Adjacency:
+        """The square matrix of a graph, or of its visible pairs ``[M]`` bool.
+
+        The visible part is selected from the graph's fixed rows, with nothing sorted again.
+
+        >>> graph = Graph.from_edges([(0, 1), (1, 2)])
+        >>> Adjacency.of(graph, torch.tensor([True, False])).sum(torch.eye(3)).tolist()
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        """
+        structure, csr = graph.structure, graph.structure.csr
+        if graph.weights is not None:
+            values = graph.weights[structure.pair_of_entry]
+            csr = CSR(csr.indptr, csr.indices, csr.num_columns, values)
+        if visible is None:
+            return cls._square(csr, lambda: structure.reverse_entry)
+        keep = visible[structure.pair_of_entry]
+        kept = keep.nonzero().squeeze(1)
+        return cls._square(csr.select(kept), lambda: _selected_reverse(structure, keep, kept))
+
+    @classmethod
+    def _square(cls, csr: CSR, order: Callable[[], Tensor]) -> Adjacency:
+        return cls(csr, csr.row_sums(), transpose_order=order, symmetric=True)
+
+    @property
+    def num_dst(self) -> int:
+        return self.csr.num_rows
+
+    @property
+    def num_src(self) -> int:
+        return self.csr.num_columns
+
+    def to(self, device: torch.device | str) -> Adjacency:
+        if torch.device(device).type == "cpu":
+            return self
+        moved = self.csr.to(device)
+        return Adjacency(moved, self.degrees.to(device), symmetric=self.symmetric)
+
+    def transposed(self) -> CSR:
+        return self.csr if self.symmetric else self.csr.transposed(self._order())
+
+    def sum(self, x: Tensor) -> Tensor:
+        r"""(Weighted) sum over neighbours, :math:`A X`: ``[n_src, d] -> [n_dst, d]``."""
+        out: Tensor = SparseProduct.apply(x, self.csr, self.transposed)
+        return out
+
+    def mean(self, x: Tensor) -> Tensor:
+        r"""(Weighted) mean over neighbours, :math:`D^{-1} A X`; zero where there are none."""
+        return self.sum(x) / self.csr.row_sums().clamp(min=1e-12).unsqueeze(1)
+
+    def normalized(self, x: Tensor) -> Tensor:
+        r"""Kipf and Welling's product :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2} X`.
+
+        The scaling is done on nodes before and after the sum, not on edges:
+        :math:`s \odot (A (s \odot X) + s \odot X)` with :math:`s = (d + 1)^{-1/2}`.
+        """
+        scale = (self.degrees + 1).rsqrt().to(x.dtype).unsqueeze(1)
+        scaled = x * scale
+        return (self.sum(scaled) + scaled[: self.num_dst]) * scale[: self.num_dst]
+
+    def weighted_sum(self, x: Tensor, weights: Tensor) -> Tensor:
+        r"""Sum over neighbours with a learnt weight for each entry and head.
+
+        Shapes:
+            - **x:** ``[n_src, heads, d]``
+            - **weights:** ``[entries, heads]``
+            - **output:** ``[n_dst, heads, d]``
+        """
+        out: Tensor = _WeightedSum.apply(x, weights, self)
+        return out
+
+    def __repr__(self) -> str:
+        return f"Adjacency({self.num_dst}, {self.num_src}, entries={self.csr.num_entries})"
+
+
+class _WeightedSum(torch.autograd.Function):
+    """Products head by head, so that no tensor of entries times width is ever made."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weights: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.save_for_backward(x, weights)
+        ctx.adjacency = adjacency
+        return _by_head(adjacency.csr, weights, x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, weights = ctx.saved_tensors
+        adjacency: Adjacency = ctx.adjacency
+        order = adjacency._order()
+        grad_x = _by_head(adjacency.csr.transposed(order), weights[order], grad)
+        rows, columns = adjacency.csr.row_of_entry(), adjacency.csr.indices
+        grad_weights = torch.empty_like(weights)
+        for start in range(0, weights.shape[0], GRADIENT_CHUNK):
+            part = slice(start, start + GRADIENT_CHUNK)
+            # [chunk, heads, d] -> [chunk, heads]
+            grad_weights[part] = (grad[rows[part]] * x[columns[part]]).sum(-1)
+        return grad_x, grad_weights, None
+
+
+def _by_head(csr: CSR, weights: Tensor, x: Tensor) -> Tensor:
+    heads = [
+        CSR(csr.indptr, csr.indices, csr.num_columns, weights[:, h].contiguous()).matmul(x[:, h])
+        for h in range(x.shape[1])
+    ]
+    return torch.stack(heads, dim=1)
+
+
+def _selected_reverse(structure: Structure, keep: Tensor, kept: Tensor) -> Tensor:
+    """The opposite entries among the kept ones, from the fixed opposite entries."""
+    position = keep.cumsum(0) - 1
+    return position[structure.reverse_entry[kept]]

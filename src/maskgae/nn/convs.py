@@ -1,0 +1,209 @@
+r"""Graph convolutions on an :class:`~maskgae.nn.adjacency.Adjacency`.
+
+With :math:`x_i` the input of node :math:`i`, :math:`N_i` its visible neighbours and :math:`d_i`
+their number:
+
+=========  ====================================================================================
+GCN        :math:`\sum_{j \in N_i \cup i} \frac{1}{\sqrt{(d_i + 1)(d_j + 1)}} x_j W + b`
+SAGE       :math:`\mathrm{mean}_{j \in N_i}\, x_j W_n + x_i W_r + b`
+GIN        :math:`((1 + \epsilon)\, x_i + \sum_{j \in N_i} x_j)\, W + b`
+GAT        :math:`\sum_{j \in N_i \cup i} \alpha_{ij} x_j W + b`,
+           :math:`\alpha_{ij} = \mathrm{softmax}_j\, \mathrm{LeakyReLU}(a_d^\top W^\top x_i
+           + a_s^\top W^\top x_j)`
+GATv2      as GAT with :math:`\alpha_{ij} = \mathrm{softmax}_j\, a^\top \mathrm{LeakyReLU}(
+           W_d^\top x_i + W_s^\top x_j)`
+=========  ====================================================================================
+
+Each is linear in :math:`x` before it aggregates, so :math:`A (X W) = (A X) W` and the narrower
+side is the one that travels along the edges. The attention layers take no edge weights.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from maskgae.graph.features import Features
+from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.linear import Linear, glorot
+
+NEGATIVE_SLOPE = 0.2
+
+
+class Conv(nn.Module):
+    """One graph convolution.
+
+    Args:
+        in_channels: width of the input.
+        out_channels: width of the output; of each head, for attention.
+        heads: attention heads, concatenated; 1 elsewhere.
+
+    Shapes:
+        - **input:** ``[n_src, in_channels]`` features, ``[n_dst, n_src]`` adjacency
+        - **output:** ``[n_dst, heads * out_channels]``
+    """
+
+    #: Whether edge weights change what the layer computes.
+    uses_weights = True
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draws all weights anew; layers with more than linear maps draw the rest themselves."""
+        for part in self.children():
+            part.reset_parameters(generator)  # type: ignore[operator]
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        heads = f", heads={self.heads}" if self.heads > 1 else ""
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}{heads})"
+
+
+class GCNConv(Conv):
+    """Kipf and Welling's graph convolution (ICLR 2017)."""
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels)
+        self.lin = Linear(in_channels, out_channels)
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        if x.message_width < self.out_channels:
+            return self.lin(adjacency.normalized(x.dense()))
+        assert self.lin.bias is not None
+        return adjacency.normalized(x.linear(self.lin.weight)) + self.lin.bias
+
+
+class SAGEConv(Conv):
+    """Hamilton, Ying and Leskovec's mean aggregator (NeurIPS 2017)."""
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels)
+        self.neighbours = Linear(in_channels, out_channels, bias=False)
+        self.root = Linear(in_channels, out_channels)
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        assert self.root.bias is not None
+        if x.message_width < self.out_channels:
+            dense = x.dense()
+            around = self.neighbours(adjacency.mean(dense))
+            return around + self.root(dense[: adjacency.num_dst])
+        both = x.linear(torch.cat([self.neighbours.weight, self.root.weight], dim=1))
+        around, own = both.split(self.out_channels, dim=1)
+        return adjacency.mean(around) + own[: adjacency.num_dst] + self.root.bias
+
+
+class GINConv(Conv):
+    r"""Xu et al.'s sum aggregator (ICLR 2019) with one linear map and a learnt :math:`\epsilon`."""
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels)
+        self.lin = Linear(in_channels, out_channels)
+        self.eps = nn.Parameter(torch.zeros(1))
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        super().reset_parameters(generator)
+        nn.init.zeros_(self.eps)
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        if x.message_width < self.out_channels:
+            return self.lin(self._aggregate(x.dense(), adjacency))
+        assert self.lin.bias is not None
+        return self._aggregate(x.linear(self.lin.weight), adjacency) + self.lin.bias
+
+    def _aggregate(self, x: Tensor, adjacency: Adjacency) -> Tensor:
+        return (1 + self.eps) * x[: adjacency.num_dst] + adjacency.sum(x)
+
+
+class GATConv(Conv):
+    """Veličković et al.'s attention (ICLR 2018)."""
+
+    uses_weights = False
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels, heads)
+        self.lin = Linear(in_channels, heads * out_channels, bias=False)
+        self.att_src = nn.Parameter(torch.zeros(heads, out_channels))
+        self.att_dst = nn.Parameter(torch.zeros(heads, out_channels))
+        self.bias = nn.Parameter(torch.zeros(heads * out_channels))
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        super().reset_parameters(generator)
+        glorot(self.att_src, generator)
+        glorot(self.att_dst, generator)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        # [n_src, heads, d]
+        h = x.linear(self.lin.weight).view(-1, self.heads, self.out_channels)
+        # [n_src, heads], [n_dst, heads]
+        src = (h * self.att_src).sum(-1)
+        dst = (h[: adjacency.num_dst] * self.att_dst).sum(-1)
+        rows, columns = adjacency.csr.row_of_entry(), adjacency.csr.indices
+        entries = F.leaky_relu(src[columns] + dst[rows], NEGATIVE_SLOPE)
+        own = F.leaky_relu(src[: adjacency.num_dst] + dst, NEGATIVE_SLOPE)
+        return _attend(h, entries, own, rows, adjacency) + self.bias
+
+
+class GATv2Conv(Conv):
+    """Brody, Alon and Yahav's dynamic attention (ICLR 2022)."""
+
+    uses_weights = False
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels, heads)
+        self.lin_src = Linear(in_channels, heads * out_channels)
+        self.lin_dst = Linear(in_channels, heads * out_channels)
+        self.att = nn.Parameter(torch.zeros(heads, out_channels))
+        self.bias = nn.Parameter(torch.zeros(heads * out_channels))
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        super().reset_parameters(generator)
+        glorot(self.att, generator)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        both = x.linear(torch.cat([self.lin_src.weight, self.lin_dst.weight], dim=1))
+        assert self.lin_src.bias is not None and self.lin_dst.bias is not None
+        src, dst = both.split(self.heads * self.out_channels, dim=1)
+        # [n_src, heads, d], [n_dst, heads, d]
+        src = (src + self.lin_src.bias).view(-1, self.heads, self.out_channels)
+        dst = (dst[: adjacency.num_dst] + self.lin_dst.bias).view(-1, self.heads, self.out_channels)
+        rows, columns = adjacency.csr.row_of_entry(), adjacency.csr.indices
+        entries = self._logits(src[columns] + dst[rows])
+        own = self._logits(src[: adjacency.num_dst] + dst)
+        return _attend(src, entries, own, rows, adjacency) + self.bias
+
+    def _logits(self, joined: Tensor) -> Tensor:
+        return (F.leaky_relu(joined, NEGATIVE_SLOPE) * self.att).sum(-1)
+
+
+def _attend(h: Tensor, entries: Tensor, own: Tensor, rows: Tensor, adjacency: Adjacency) -> Tensor:
+    """Softmax over each node's neighbours and itself, then the weighted sum of their vectors.
+
+    Shapes:
+        - **h:** ``[n_src, heads, d]``
+        - **entries:** ``[entries, heads]`` logits; **own:** ``[n_dst, heads]`` logits of self-loops
+        - **output:** ``[n_dst, heads * d]``
+    """
+    # The largest logit of a row is subtracted for range only, so it carries no gradient.
+    index = rows.unsqueeze(1).expand_as(entries)
+    top = own.detach().scatter_reduce(0, index, entries.detach(), "amax")
+    weights, own_weight = (entries - top[rows]).exp(), (own - top).exp()
+    total = own_weight.index_add(0, rows, weights)
+    mixed = adjacency.weighted_sum(h, weights)
+    mixed = mixed + own_weight.unsqueeze(-1) * h[: adjacency.num_dst]
+    return (mixed / total.unsqueeze(-1)).flatten(1)
+
+
+CONVS: dict[str, type[Conv]] = {
+    "gcn": GCNConv,
+    "sage": SAGEConv,
+    "gin": GINConv,
+    "gat": GATConv,
+    "gatv2": GATv2Conv,
+}

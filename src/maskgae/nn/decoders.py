@@ -1,0 +1,67 @@
+r"""Decoders: from node vectors to logits of pairs and to degrees.
+
+=======  =====================================================================
+``mlp``  :math:`\mathrm{MLP}(z_u \odot z_v)`, the paper's structure decoder
+``dot``  :math:`z_u^\top z_v`
+degree   :math:`\mathrm{MLP}(z_v)`, the paper's degree decoder
+=======  =====================================================================
+
+Pair decoders take the element-wise product, which their caller gathers, and return logits.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from maskgae.config import DecoderConfig
+from maskgae.nn.linear import Linear
+from maskgae.noise import dropout
+from maskgae.rng import Stream
+
+
+class MLP(nn.Module):
+    r"""Linear layers with ReLU between them and one number at the end.
+
+    Args:
+        in_channels: width of the input.
+        config: depth, width and dropout, which precedes every layer but the last.
+
+    Shapes:
+        - **input:** ``[n, in_channels]``
+        - **output:** ``[n]``
+    """
+
+    def __init__(self, in_channels: int, config: DecoderConfig) -> None:
+        super().__init__()
+        widths = [in_channels] + [config.hidden] * (config.layers - 1) + [1]
+        self.layers = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
+        self.dropout = config.dropout
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        for layer in self.layers:
+            layer.reset_parameters(generator)  # type: ignore[operator]
+
+    def forward(self, x: Tensor, stream: Stream | None = None) -> Tensor:
+        for level, layer in enumerate(self.layers[:-1]):
+            if stream is not None:
+                x = dropout(x, self.dropout, stream.at(level))
+            x = layer(x).relu()
+        return self.layers[-1](x).squeeze(1)
+
+
+class Dot(nn.Module):
+    r"""The inner product, from the element-wise one: ``[n, d] -> [n]``."""
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """There is nothing to draw."""
+
+    def forward(self, x: Tensor, stream: Stream | None = None) -> Tensor:
+        return x.sum(1)
+
+
+def pair_decoder(in_channels: int, config: DecoderConfig) -> MLP | Dot:
+    """The decoder of pairs that the configuration names."""
+    return MLP(in_channels, config) if config.kind == "mlp" else Dot()

@@ -1,0 +1,126 @@
+"""The encoder: a stack of graph convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from maskgae.config import EncoderConfig
+from maskgae.errors import InputError
+from maskgae.graph.features import DenseFeatures, Features, JoinedFeatures
+from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.convs import CONVS, Conv
+from maskgae.nn.linear import glorot
+from maskgae.rng import Stream
+
+
+class Encoder(nn.Module):
+    r"""Maps the visible graph to a vector for each node, layer by layer.
+
+    .. math::
+        H^{(l)} = \sigma(\mathrm{norm}(\mathrm{conv}^{(l)}(\mathrm{dropout}(H^{(l-1)}), A)))
+
+    with :math:`H^{(0)}` the features. As in the published code, the last layer is normalised and
+    activated like the others.
+
+    Args:
+        in_channels: width of the features, 0 where there are none.
+        config: kind, depth and widths.
+        num_nodes: needed for learnable node vectors only.
+
+    Shapes:
+        - **input:** features ``[n_0, in_channels]`` and one adjacency a layer, ``[n_l, n_{l-1}]``
+        - **output:** one tensor a layer, ``[n_l, width]``
+    """
+
+    def __init__(self, in_channels: int, config: EncoderConfig, num_nodes: int = 0) -> None:
+        super().__init__()
+        if in_channels + config.node_embedding == 0:
+            raise InputError(
+                "the graph has no features: give some, or set encoder.node_embedding to the width "
+                "of a learnable vector a node, such as 128"
+            )
+        self.config = config
+        self.in_channels = in_channels
+        self.embedding: nn.Parameter | None = None
+        if config.node_embedding:
+            self.embedding = nn.Parameter(torch.zeros(num_nodes, config.node_embedding))
+        convs = _convs(in_channels + config.node_embedding, config)
+        widths = [conv.heads * conv.out_channels for conv in convs]
+        self.convs = nn.ModuleList(convs)
+        self.norms = nn.ModuleList(_norm(config.norm, width) for width in widths)
+        self.activations = nn.ModuleList(_activation(config.activation) for _ in widths)
+        self.widths = widths
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draws all weights anew."""
+        if self.embedding is not None:
+            glorot(self.embedding, generator)
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            conv.reset_parameters(generator)  # type: ignore[operator]
+            if not isinstance(norm, nn.Identity):
+                norm.reset_parameters()  # type: ignore[operator]
+
+    def input(self, features: Features | None, nodes: Tensor | None = None) -> Features:
+        """What the first layer sees: features, learnable vectors of the given nodes, or both."""
+        if self.embedding is None:
+            assert features is not None
+            return features
+        vectors = self.embedding if nodes is None else self.embedding[nodes]
+        learnt = DenseFeatures(vectors)
+        return learnt if features is None else JoinedFeatures([features, learnt])
+
+    def forward(
+        self, x: Features, adjacencies: Sequence[Adjacency], stream: Stream | None = None
+    ) -> list[Tensor]:
+        """All layers' outputs; with a ``stream`` dropout is on and draws from it."""
+        outputs: list[Tensor] = []
+        for level, adjacency in enumerate(adjacencies):
+            out = self.layer(level, x, adjacency, stream)
+            outputs.append(out)
+            x = DenseFeatures(out)
+        return outputs
+
+    def layer(
+        self, level: int, x: Features, adjacency: Adjacency, stream: Stream | None = None
+    ) -> Tensor:
+        """One layer: dropout, convolution, normalisation, activation."""
+        if stream is not None:
+            x = x.dropout(self.config.dropout, stream.at("encoder", level))
+        out = self.norms[level](self.convs[level](x, adjacency))
+        return self.activations[level](out)
+
+
+def readout(outputs: Sequence[Tensor], layers: str, normalize: str) -> Tensor:
+    """The embedding from the layers' outputs: all side by side or the last, rows scaled or not."""
+    z = torch.cat(list(outputs), dim=1) if layers == "all" else outputs[-1]
+    return F.normalize(z, dim=1) if normalize == "l2" else z
+
+
+def _convs(in_channels: int, config: EncoderConfig) -> list[Conv]:
+    attention = config.kind in ("gat", "gatv2")
+    if attention and config.layers > 1 and config.hidden % config.heads:
+        raise InputError(
+            f"encoder.hidden = {config.hidden} must be a multiple of encoder.heads = {config.heads}"
+        )
+    convs, width = [], in_channels
+    for level in range(config.layers):
+        last = level == config.layers - 1
+        heads = config.heads if attention and not last else 1
+        out = config.dim if last else config.hidden // heads
+        convs.append(CONVS[config.kind](width, out, heads=heads))
+        width = heads * out
+    return convs
+
+
+def _norm(kind: str, width: int) -> nn.Module:
+    kinds = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "none": nn.Identity}
+    return kinds[kind](width)
+
+
+def _activation(kind: str) -> nn.Module:
+    kinds = {"elu": nn.ELU, "relu": nn.ReLU, "prelu": nn.PReLU, "none": nn.Identity}
+    return kinds[kind]()
