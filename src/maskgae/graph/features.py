@@ -59,7 +59,7 @@ class Features(ABC):
 
     @abstractmethod
     def to(self, device: torch.device | str) -> Features:
-        """The same matrix on another device."""
+        """The same matrix on another device, itself where it is there already."""
 
     @abstractmethod
     def scipy(self) -> sp.csr_matrix:
@@ -153,6 +153,8 @@ class SparseFeatures(Features):
         return out.index_copy_(0, flat, self.by_row.values).view(self.num_rows, self.num_columns)
 
     def to(self, device: torch.device | str) -> SparseFeatures:
+        if self.by_row.indptr.device == torch.device(device):
+            return self  # with what it has cached
         return SparseFeatures(self.by_row.to(device))
 
     def scipy(self) -> sp.csr_matrix:

@@ -1,0 +1,68 @@
+"""MaskGAE behind the contract of every method."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from maskgae.config import Settings
+from maskgae.graph.graph import Graph
+from maskgae.model import MaskGAENet
+from maskgae.rng import Stream
+from maskgae.training.loop import Trainer, TrainingState
+from maskgae.training.method import Listener, Validation
+
+
+@dataclass(frozen=True)
+class FittedMaskGAE:
+    """A trained network with the state its training ended in."""
+
+    net: MaskGAENet
+    state: TrainingState
+
+    def embed(self, graph: Graph) -> Tensor:
+        return self.net.embed(graph)
+
+    def score(self, graph: Graph, pairs: Tensor) -> Tensor:
+        return self.net.score(graph, pairs)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the masks really hid, how long it trained and which epoch was kept."""
+        history = self.state.history
+        return {
+            "hidden_share": statistics.fmean(row["hidden_share"] for row in history),
+            "visible_targets": statistics.fmean(row["visible_targets"] for row in history),
+            "epochs": len(history),
+            "best_epoch": self.state.best_epoch,
+            "stopped": self.state.stopped,
+            "per_epoch_s": statistics.median(row["seconds"] for row in history),
+        }
+
+
+@dataclass(frozen=True)
+class MaskGAEMethod:
+    """Masked graph autoencoding with the given settings."""
+
+    settings: Settings
+    device: str = "cpu"
+
+    def fit(
+        self,
+        graph: Graph,
+        validation: Validation | None,
+        stream: Stream,
+        listener: Listener | None = None,
+    ) -> FittedMaskGAE:
+        net = self.untrained(graph, stream)
+        return FittedMaskGAE(net, Trainer(net, graph, validation, stream, listener).run())
+
+    def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
+        """The network before its first step: one of the sanity rows."""
+        net = MaskGAENet.for_graph(graph, self.settings)
+        net.reset_parameters(stream.at("weights"))
+        return net.to(self.device)
