@@ -1,0 +1,77 @@
+"""Options that several verbs share, and how they become settings.
+
+Precedence: defaults < preset < ``--config`` < ``--set`` < a named flag.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from maskgae.config import help_text, parse_assignment, read_toml
+from maskgae.errors import InputError
+
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", help="Settings in a TOML file.", metavar="FILE.toml")
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="One setting, such as mask.p=0.5; repeatable.", metavar="KEY=VALUE"),
+]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
+Threads = Annotated[int, typer.Option(help="CPU threads; 0: all that are available.", min=0)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print results only.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", help="Write the record to this file.", metavar="FILE")
+]
+PresetName = Annotated[
+    str | None, typer.Option("--preset", help="A named preset; see 'maskgae presets'.")
+]
+MaskKind = Annotated[str | None, typer.Option("--mask", help=help_text("mask.kind"))]
+Seeds = Annotated[int, typer.Option("--seeds", help="Number of independent runs.", min=1)]
+FirstSeed = Annotated[int, typer.Option("--first-seed", help="The first run's seed.", min=0)]
+
+
+def overrides(
+    config: Path | None, assignments: Sequence[str] | None, flags: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Dotted keys from a settings file, from ``--set`` and from named flags, later ones winning."""
+    values: dict[str, Any] = {} if config is None else read_toml(config)
+    values |= dict(parse_assignment(text) for text in assignments or ())
+    values |= {key: value for key, value in (flags or {}).items() if value is not None}
+    return values
+
+
+def prepare_torch(device: str, threads: int) -> str:
+    """Sets the number of threads and checks the device, on the first line that can know."""
+    import torch
+
+    torch.set_num_threads(threads or _available_cores())
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        raise InputError(f"the device '{device}' is not available here: use --device cpu") from None
+    return device
+
+
+def _available_cores() -> int:
+    """OMP_NUM_THREADS where it is set, else the cores this process may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuses an output file that could not be written, before hours of work."""
+    if path is None:
+        return
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write {path}: the folder {folder} does not exist")
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {path}: choose a file in a folder you may write to")

@@ -1,0 +1,138 @@
+"""What the user sees: progress, tables, messages. The only place that prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+SANITY_NAMES = {
+    "common_neighbours": "common neighbours",
+    "adamic_adar": "Adamic-Adar",
+    "resource_allocation": "resource allocation",
+    "degree_product": "product of degrees",
+    "feature_cosine": "feature cosine",
+    "raw_features": "raw features",
+    "propagated_features": "twice-propagated features",
+    "untrained": "untrained encoder",
+}
+
+
+class TrainingProgress:
+    """A bar for one training, fed by the loop's listener."""
+
+    def __init__(self, progress: Progress, label: str, epochs: int) -> None:
+        self.progress = progress
+        self.task = progress.add_task(label, total=epochs, loss="", auc="", speed="")
+        self.auc = ""
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        if row["val_auc"] is not None:
+            self.auc = f"val AUC {100 * row['val_auc']:.2f}"
+        self.progress.update(
+            self.task,
+            advance=1,
+            loss=f"loss {row['loss']:.3f}",
+            auc=self.auc,
+            speed=f"{1000 * row['seconds']:.0f} ms/epoch",
+        )
+
+    def close(self) -> None:
+        self.progress.remove_task(self.task)
+
+
+@contextmanager
+def training_progress(quiet: bool) -> Iterator[Progress | None]:
+    """A live display on a terminal; nothing elsewhere."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TextColumn("{task.fields[auc]}"),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=err, transient=True) as progress:
+        yield progress
+
+
+def percent(summary: Mapping[str, Any]) -> str:
+    """Mean and standard deviation in percent: ``96.12 ± 0.31``.
+
+    >>> percent({"mean": 0.9612, "std": 0.0031}), percent({"mean": 0.5, "std": None})
+    ('96.12 ± 0.31', '50.00')
+    """
+    mean = f"{100 * summary['mean']:.2f}"
+    return mean if summary["std"] is None else f"{mean} ± {100 * summary['std']:.2f}"
+
+
+def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
+    """The method's row above the sanity rows, the same metrics in the same columns."""
+    shown = [name for name in metrics if name in record["metrics"]]
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in shown:
+        table.add_column(METRIC_NAMES.get(name, name), justify="right", no_wrap=True)
+    label = "MaskGAE" if record["method"] == "maskgae" else record["method"]
+    table.add_row(
+        Text(label, style="bold"),
+        *(Text(percent(record["metrics"][name]), style="bold") for name in shown),
+    )
+    for row, values in record["sanity"].items():
+        cells = (percent(values[name]) if name in values else "" for name in shown)
+        table.add_row(SANITY_NAMES.get(row, row), *cells)
+    return table
+
+
+METRIC_NAMES = {
+    "auc": "AUC",
+    "ap": "AP",
+    "hits@10": "Hits@10",
+    "hits@50": "Hits@50",
+    "mrr": "MRR",
+    "accuracy": "accuracy",
+    "macro_f1": "macro-F1",
+    "accuracy_random_splits": "random splits",
+}
+
+SHOWN_METRICS = {
+    "link": ("auc", "ap", "hits@50", "mrr"),
+    "node": ("accuracy", "macro_f1", "accuracy_random_splits"),
+}
+
+
+def show_record(record: Mapping[str, Any]) -> None:
+    """Prints a record: the question, the numbers, what makes them credible, what they cost."""
+    seeds, audit, time_s = record["seeds"], record["audit"], record["time_s"]
+    plural = "s" if len(seeds) > 1 else ""
+    out.print(
+        f"[bold]{record['task']} · {record['dataset']}[/] · {record['mask']} mask, "
+        f"{record['semantics']} · {len(seeds)} seed{plural} · percent"
+    )
+    out.print(record_table(record, SHOWN_METRICS[record["task"]]))
+    if "hidden_share" in audit:
+        out.print(
+            f"audit: {audit['held_out_leaks']:.0f} held-out pairs leaked; masks hid "
+            f"{100 * audit['hidden_share']:.0f} % of the pairs; "
+            f"{100 * audit['visible_targets']:.0f} % of the targets stayed visible"
+        )
+    speed = f", {1000 * time_s['per_epoch']:.0f} ms an epoch" if "per_epoch" in time_s else ""
+    out.print(f"time: {time_s['total']:.0f} s{speed}; peak memory {record['peak_rss_mb']:.0f} MB")

@@ -1,0 +1,77 @@
+"""A cell: one method with its settings on one task of one dataset."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maskgae.config import Settings
+from maskgae.errors import InputError, nearest
+from maskgae.graph.datasets import find_dataset
+from maskgae.presets import preset, recommended
+from maskgae.training import MaskGAEMethod, Method
+
+TASKS = ("link", "node")
+
+#: Name -> how to make the method from the cell's settings and a device.
+METHODS: dict[str, Callable[[Settings, str], Method]] = {
+    "maskgae": lambda settings, device: MaskGAEMethod(settings, device),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is run, but for the seed.
+
+    Args:
+        task: ``link`` or ``node``.
+        dataset: a name of :data:`maskgae.graph.datasets.DATASETS`.
+        settings: resolved settings; their seed plays no part.
+        preset: where the settings came from, for the record.
+        method: a name of :data:`METHODS`.
+    """
+
+    task: str
+    dataset: str
+    settings: Settings
+    preset: str | None = None
+    method: str = "maskgae"
+
+    def method_on(self, device: str, seed: int) -> Method:
+        """The cell's method, ready to be fitted in the run of one seed."""
+        return METHODS[self.method](replace(self.settings, seed=seed), device)
+
+    def digest(self) -> str:
+        """Sixteen hex digits that stand for everything that decides the result."""
+        parts = [self.task, self.dataset, self.method, self.settings.digest()]
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
+
+
+def make_cell(
+    task: str,
+    dataset: str,
+    *,
+    mask: str | None = None,
+    preset_name: str | None = None,
+    overrides: dict[str, Any] | None = None,
+    method: str = "maskgae",
+) -> Cell:
+    """A cell from names: the named preset, else the recommended one, with overrides on top.
+
+    >>> make_cell("link", "cora", mask="path").preset
+    'link-cora-path'
+    """
+    if task not in TASKS:
+        raise InputError(f"no task is called '{task}': {nearest(task, TASKS)}")
+    if method not in METHODS:
+        raise InputError(f"no method is called '{method}': {nearest(method, METHODS)}")
+    known = find_dataset(dataset).name
+    chosen = preset(preset_name) if preset_name else recommended(task, known, mask or "edge")
+    settings = Settings() if chosen is None else chosen.settings
+    if mask is not None:
+        settings = settings.updated({"mask.kind": mask})
+    settings = settings.updated(overrides or {})
+    return Cell(task, known, settings, None if chosen is None else chosen.name, method)

@@ -1,0 +1,212 @@
+"""One run of one seed: split, audit, fit, score, and the sanity rows on the same split.
+
+The test is scored once, after everything that is chosen has been chosen on validation data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from maskgae.errors import InputError
+from maskgae.evaluation.audit import audit_split
+from maskgae.evaluation.heuristics import link_heuristics, propagated_features
+from maskgae.evaluation.metrics import classification_metrics, link_metrics
+from maskgae.evaluation.probe import probe
+from maskgae.experiment.cell import Cell
+from maskgae.graph.datasets import public_link_split
+from maskgae.graph.graph import Graph, NodeSplit
+from maskgae.graph.splits import (
+    LinkSplit,
+    hold_out,
+    split_links,
+    split_nodes,
+    split_nodes_like,
+)
+from maskgae.rng import Stream
+from maskgae.training import (
+    Classifies,
+    Embeds,
+    Fitted,
+    Listener,
+    MaskGAEMethod,
+    Scores,
+    Validation,
+)
+
+#: Random node splits of the public split's sizes on which a probe is judged beside it.
+RANDOM_SPLITS = 5
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one seed gave."""
+
+    seed: int
+    metrics: Metrics
+    sanity: Mapping[str, Metrics]
+    audit: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    time_s: Mapping[str, float] = field(default_factory=dict)
+
+
+def run_seed(
+    cell: Cell,
+    graph: Graph,
+    seed: int,
+    *,
+    device: str = "cpu",
+    listener: Listener | None = None,
+) -> Run:
+    """Runs a cell with one seed; equal to the same seed's run among many."""
+    protocol = {"link": _run_link, "node": _run_node}[cell.task]
+    return protocol(cell, graph, seed, device, listener)
+
+
+def _run_link(cell: Cell, graph: Graph, seed: int, device: str, listener: Listener | None) -> Run:
+    stream, config = Stream(seed), cell.settings.split
+    split, audit = _link_split(cell, graph, stream)
+    started = time.perf_counter()
+    method = cell.method_on(device, seed)
+    validation = Validation(split.val, split.val_negatives)
+    fitted = method.fit(split.train, validation, stream, listener)
+    trained = time.perf_counter()
+    messages = split.messages(config.message_edges)
+    pairs = torch.cat([split.test, split.test_negatives], dim=1)
+    scores = {"method": _pair_scores(fitted, messages, pairs)}
+    scores |= {name: torch.from_numpy(s) for name, s in link_heuristics(messages, pairs).items()}
+    scores["untrained"] = _untrained_scores(cell, split.train, messages, pairs, stream)
+    rows = {name: _link_row(values, split.test.shape[1]) for name, values in scores.items()}
+    return Run(
+        seed=seed,
+        metrics=rows.pop("method"),
+        sanity=rows,
+        audit={**audit, **_mask_facts(fitted)},
+        facts=fitted.facts,
+        time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
+    )
+
+
+def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listener | None) -> Run:
+    if graph.labels is None:
+        raise InputError(f"{cell.dataset} has no labels: only the link task can be evaluated on it")
+    stream = Stream(seed)
+    split = hold_out(graph, cell.settings.split.val, stream.at("split"))
+    audit = audit_split(graph, split)
+    started = time.perf_counter()
+    method = cell.method_on(device, seed)
+    validation = Validation(split.val, split.val_negatives)
+    fitted = method.fit(split.train, validation, stream, listener)
+    trained = time.perf_counter()
+    judge = _Judge(cell, graph, stream)
+    untrained = MaskGAEMethod(cell.settings).untrained(graph, stream)
+    assert graph.features is not None
+    sanity = {
+        "raw_features": judge.embedding(graph.features.scipy()),
+        "propagated_features": judge.embedding(propagated_features(graph)),
+        "untrained": judge.embedding(untrained.embed(graph).numpy()),
+    }
+    return Run(
+        seed=seed,
+        metrics=judge.fitted(fitted),
+        sanity=sanity,
+        audit={**audit, **_mask_facts(fitted)},
+        facts=fitted.facts,
+        time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
+    )
+
+
+def _link_split(cell: Cell, graph: Graph, stream: Stream) -> tuple[LinkSplit, dict[str, Any]]:
+    """The public split where the dataset has one, else a random one; both audited."""
+    public = public_link_split(cell.dataset)
+    if public is None:
+        config = cell.settings.split
+        split = split_links(graph, config.val, config.test, stream.at("split"))
+        return split, audit_split(graph, split)
+    split = LinkSplit(
+        train=public.graph,
+        val=public.val_pairs,
+        test=public.test_pairs,
+        val_negatives=public.val_negatives,
+        test_negatives=public.test_negatives,
+    )
+    # People who meet again are held-out pairs and training pairs at once: counted, not refused.
+    audit = audit_split(graph, split, refuse=False)
+    return split, {**audit, "repeated_edges": public.repeated, "known": public.known}
+
+
+def _pair_scores(fitted: Fitted, messages: Graph, pairs: Tensor) -> Tensor:
+    if not isinstance(fitted, Scores):
+        raise InputError("this method scores no pairs: evaluate it on the node task")
+    return fitted.score(messages, pairs).cpu()
+
+
+def _untrained_scores(
+    cell: Cell, train: Graph, messages: Graph, pairs: Tensor, stream: Stream
+) -> Tensor:
+    """Cosine similarity in the embedding of the network before its first step."""
+    net = MaskGAEMethod(cell.settings).untrained(train, stream)
+    z = F.normalize(net.embed(messages), dim=1)
+    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in pairs.split(65536, dim=1)])
+
+
+def _link_row(scores: Tensor, positives: int) -> Metrics:
+    values = scores.double().numpy()
+    return link_metrics(values[:positives], values[positives:])
+
+
+def _mask_facts(fitted: Fitted) -> dict[str, Any]:
+    return {
+        key: fitted.facts[key] for key in ("hidden_share", "visible_targets") if key in fitted.facts
+    }
+
+
+class _Judge:
+    """The same node splits and the same probe for every row of one run."""
+
+    def __init__(self, cell: Cell, graph: Graph, stream: Stream) -> None:
+        assert graph.labels is not None
+        self.graph, self.labels, self.config = graph, graph.labels, cell.settings.probe
+        self.stream = stream.at("probe")
+        nodes = stream.at("nodes")
+        self.split = graph.node_split or split_nodes(graph.labels, nodes)
+        self.random_splits: list[NodeSplit] = []
+        if graph.node_split is not None and graph.num_nodes < 100_000:
+            self.random_splits = [
+                split_nodes_like(graph.node_split, graph.labels, nodes.at(i))
+                for i in range(RANDOM_SPLITS)
+            ]
+
+    def embedding(self, embedding: Any) -> Metrics:
+        """The probe's metrics on the split, and its accuracy on the random ones beside it."""
+        result = probe(embedding, self.labels, self.split, self.config, self.stream)
+        row = {key: result[key] for key in ("accuracy", "macro_f1", "val_accuracy")}
+        if self.random_splits:
+            row["accuracy_random_splits"] = float(
+                np.mean(
+                    [
+                        probe(embedding, self.labels, split, self.config, self.stream.at(i))[
+                            "accuracy"
+                        ]
+                        for i, split in enumerate(self.random_splits)
+                    ]
+                )
+            )
+        return row
+
+    def fitted(self, fitted: Fitted) -> Metrics:
+        if isinstance(fitted, Embeds):
+            return self.embedding(fitted.embed(self.graph).cpu().numpy())
+        if isinstance(fitted, Classifies):
+            test = self.split.test
+            return classification_metrics(self.labels[test], fitted.classify(self.graph)[test])
+        raise InputError("this method gives no embedding and no classes: evaluate it on links")

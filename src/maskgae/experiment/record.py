@@ -1,0 +1,117 @@
+"""The record of a cell: what was run, how, and what came out, as one JSON document."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from maskgae.evaluation.metrics import summary
+from maskgae.experiment.cell import Cell
+from maskgae.experiment.protocol import RANDOM_SPLITS, Run
+from maskgae.graph.datasets import find_dataset
+
+PACKAGES = ("maskgae", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
+
+
+def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[str, Any]:
+    """Aggregates the runs of a cell; fractions throughout, ``std`` with ddof 1."""
+    settings = cell.settings
+    return {
+        "task": cell.task,
+        "dataset": cell.dataset,
+        "method": cell.method,
+        "mask": settings.mask.kind,
+        "semantics": settings.mask.semantics,
+        "preset": cell.preset,
+        "protocol": protocol_of(cell),
+        "settings": {k: v for k, v in settings.flat().items() if k != "seed"},
+        "seeds": [run.seed for run in runs],
+        "metrics": _summaries([run.metrics for run in runs]),
+        "sanity": {row: _summaries([run.sanity[row] for run in runs]) for row in runs[0].sanity},
+        "audit": _means([run.audit for run in runs]),
+        "facts": _means([run.facts for run in runs]),
+        "time_s": _times(runs, load_s),
+        "peak_rss_mb": peak_rss_mb(),
+        "versions": versions(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def protocol_of(cell: Cell) -> dict[str, Any]:
+    """How the numbers come about, in a few words each."""
+    config, entry = cell.settings.split, find_dataset(cell.dataset)
+    if cell.task == "link":
+        held_out = f"val {config.val:g}, test {config.test:g} of the pairs, a new split a seed"
+        return {
+            "split": "public" if entry.name == "Collab" else held_out,
+            "negatives": "as many as positives, uniform non-edges of the whole graph",
+            "message_edges": config.message_edges,
+            "selection": cell.settings.training.select,
+        }
+    public = entry.split == "public"
+    return {
+        "split": "public" if public else "random 10/10/80, a new split a seed",
+        "random_splits": RANDOM_SPLITS if public else 0,
+        "held_out_pairs": config.val,
+        "probe": cell.settings.probe.kind,
+        "selection": cell.settings.training.select,
+    }
+
+
+def versions() -> dict[str, str]:
+    """The software that decides a result to the last digit."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def peak_rss_mb() -> float:
+    """The largest resident memory of this process so far, in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Writes a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("w") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _summaries(rows: Sequence[Any]) -> dict[str, Any]:
+    return {name: summary([row[name] for row in rows]) for name in rows[0]}
+
+
+def _means(rows: Sequence[Any]) -> dict[str, Any]:
+    """Numbers are averaged; what is not a number is kept where all runs agree on it."""
+    result: dict[str, Any] = {}
+    for key, first in rows[0].items():
+        values = [row[key] for row in rows]
+        if isinstance(first, int | float):
+            result[key] = sum(values) / len(values)
+        else:
+            result[key] = first if all(value == first for value in values) else values
+    return result
+
+
+def _times(runs: Sequence[Run], load_s: float) -> dict[str, float]:
+    train = sum(run.time_s["train"] for run in runs)
+    evaluate = sum(run.time_s["evaluate"] for run in runs)
+    per_epoch = [run.facts["per_epoch_s"] for run in runs if "per_epoch_s" in run.facts]
+    times = {"load": load_s, "train": train, "evaluate": evaluate}
+    times["total"] = load_s + train + evaluate
+    if per_epoch:
+        times["per_epoch"] = sum(per_epoch) / len(per_epoch)
+    return {name: round(seconds, 4) for name, seconds in times.items()}

@@ -1,0 +1,111 @@
+"""The one runner: cells times seeds, in this process or in several, kept on disk where asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from maskgae.experiment.cell import Cell
+from maskgae.experiment.protocol import Run, run_seed
+from maskgae.experiment.record import make_record, peak_rss_mb, versions, write_json
+from maskgae.graph.datasets import load_dataset
+from maskgae.graph.graph import Graph
+from maskgae.training import Listener
+
+#: Keeps the graph of the cell that runs and of the one before it.
+cached_dataset: Callable[[str], Graph] = lru_cache(maxsize=2)(load_dataset)
+
+
+def evaluate(
+    cell: Cell,
+    seeds: Sequence[int],
+    *,
+    device: str = "cpu",
+    listener: Callable[[int], Listener | None] = lambda seed: None,
+) -> dict[str, Any]:
+    """Independent runs of one cell, one after the other, and their record."""
+    started = time.perf_counter()
+    graph = cached_dataset(cell.dataset)
+    load_s = time.perf_counter() - started
+    runs = [run_seed(cell, graph, seed, device=device, listener=listener(seed)) for seed in seeds]
+    return make_record(cell, runs, load_s)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder with one JSON document for each cell and seed."""
+
+    folder: Path
+
+    def path(self, cell: Cell, seed: int) -> Path:
+        name = f"{cell.method}-{cell.settings.mask.kind}-{cell.digest()}"
+        return self.folder / cell.task / cell.dataset / name / f"{seed}.json"
+
+    def load(self, cell: Cell, seed: int) -> Run | None:
+        path = self.path(cell, seed)
+        if not path.exists():
+            return None
+        document = json.loads(path.read_text())
+        return Run(**{item.name: document[item.name] for item in dataclasses.fields(Run)})
+
+    def save(self, cell: Cell, run: Run) -> None:
+        document = dataclasses.asdict(run)
+        document["cell"] = {
+            "task": cell.task,
+            "dataset": cell.dataset,
+            "method": cell.method,
+            "preset": cell.preset,
+            "settings": {k: v for k, v in cell.settings.flat().items() if k != "seed"},
+        }
+        document |= {"versions": versions(), "threads": torch.get_num_threads()}
+        document["peak_rss_mb"] = peak_rss_mb()
+        write_json(self.path(cell, run.seed), document)
+
+    def record(self, cell: Cell, seeds: Sequence[int]) -> dict[str, Any] | None:
+        """The record of the seeds that are there, or ``None`` if none is."""
+        runs = [run for seed in seeds if (run := self.load(cell, seed)) is not None]
+        return make_record(cell, runs) if runs else None
+
+
+def run_missing(
+    tasks: Sequence[tuple[Cell, int]], store: Store, jobs: int = 1
+) -> Iterator[tuple[Cell, int]]:
+    """Runs what the store lacks, yielding each cell and seed as it is done.
+
+    With several jobs each is a process of one thread, so a run's bits do not depend on their
+    number. What has been yielded is on disk; stop whenever you like.
+    """
+    missing = [(cell, seed) for cell, seed in tasks if store.load(cell, seed) is None]
+    if jobs <= 1:
+        for cell, seed in missing:
+            yield _run_into(store, cell, seed)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+        futures: list[Future[tuple[Cell, int]]] = [
+            pool.submit(_run_into, store, cell, seed) for cell, seed in missing
+        ]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_into(store: Store, cell: Cell, seed: int) -> tuple[Cell, int]:
+    store.save(cell, run_seed(cell, cached_dataset(cell.dataset), seed))
+    return cell, seed
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
