@@ -3,6 +3,7 @@
 from maskgae.evaluation.audit import audit_negatives, audit_split, count_held_out
 from maskgae.evaluation.heuristics import link_heuristics, propagated_features
 from maskgae.evaluation.metrics import auc, classification_metrics, link_metrics, summary
+from maskgae.evaluation.probe import probe
 
 __all__ = [
     "auc",
@@ -12,6 +13,7 @@ __all__ = [
     "count_held_out",
     "link_heuristics",
     "link_metrics",
+    "probe",
     "propagated_features",
     "summary",
 ]

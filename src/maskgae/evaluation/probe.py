@@ -1,0 +1,196 @@
+r"""The linear probe: how much of the labels a linear classifier reads off frozen vectors.
+
+========  ==============================================================================
+logistic  multinomial regression, :math:`\min_W \tfrac12 |W|^2 + C \sum_i \ell(W x_i + b, y_i)`,
+          its :math:`C` chosen on validation accuracy
+adam      as published with MaskGAE: one linear layer, 100 epochs of Adam at 0.01 with
+          weight decay, weights of the best validation epoch
+========  ==============================================================================
+
+Either way the test nodes are looked at once, after the choice.
+
+For ``logistic`` all vectors are divided by one number, so that training nodes lie at distance 1
+from their centre in the mean square: the grid of penalties then means the same for every
+embedding, whatever its scale. Columns are not standardised one by one, which would blow up the
+words and directions that hardly vary over 20 nodes a class: on twice-propagated features it costs
+13 points of accuracy on Cora and 27 on CiteSeer, and gains half a point at most (raw Photo).
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from maskgae.config import ProbeConfig
+from maskgae.errors import InputError, RunError
+from maskgae.evaluation.metrics import classification_metrics
+from maskgae.graph.graph import NodeSplit
+from maskgae.rng import Stream
+
+#: The published probe's.
+ADAM_EPOCHS = 100
+ADAM_RATE = 0.01
+
+
+def probe(
+    embedding: Any, labels: ArrayLike, split: NodeSplit, config: ProbeConfig, stream: Stream
+) -> dict[str, float]:
+    """Fits a linear classifier on the training nodes and scores the test nodes once.
+
+    Args:
+        embedding: a vector for each node: tensor, array or SciPy matrix.
+        labels: a class for each node, -1 where it is unknown.
+        split: nodes to learn from, to select on and to test on; unlabelled ones are left out.
+        config: which probe, and the penalties to choose from.
+        stream: where the initial weights of ``adam`` come from.
+
+    Returns:
+        ``accuracy`` and ``macro_f1`` on the test nodes, ``val_accuracy``, and ``chosen``, the
+        entry of the grid.
+
+    Shapes:
+        - **embedding:** ``[N, D]``
+        - **labels:** ``[N]``
+
+    >>> from maskgae.rng import stream
+    >>> x, y = np.array([[-2.0], [2.0], [-1.0], [1.0], [-3.0], [3.0]]), [0, 1, 0, 1, 0, 1]
+    >>> split = NodeSplit(torch.tensor([0, 1]), torch.tensor([2, 3]), torch.tensor([4, 5]))
+    >>> probe(x, y, split, ProbeConfig(grid=(0.1, 1.0)), stream(0))
+    {'accuracy': 1.0, 'macro_f1': 1.0, 'val_accuracy': 1.0, 'chosen': 0.1}
+    """
+    y = np.asarray(labels)
+    parts = {name: _labelled(getattr(split, name), y, name) for name in ("train", "val", "test")}
+    x = {name: _rows(embedding, nodes) for name, nodes in parts.items()}
+    targets = {name: y[nodes] for name, nodes in parts.items()}
+    if np.unique(targets["train"]).size < 2:
+        raise InputError("a probe needs two classes among its training nodes, but there is one")
+    fit = {"logistic": _logistic, "adam": _adam}[config.kind]
+    predicted, val_accuracy, chosen = fit(x, targets, config.grid, stream)
+    result = classification_metrics(targets["test"], predicted)
+    return {**result, "val_accuracy": val_accuracy, "chosen": chosen}
+
+
+Parts = dict[str, Any]
+
+
+def _logistic(
+    x: Parts, y: Parts, grid: tuple[float, ...], stream: Stream
+) -> tuple[NDArray[Any], float, float]:
+    """Predictions for the test nodes, validation accuracy and the chosen :math:`C`."""
+    # Slow to import, and only this function needs them.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    x = _scaled(x)
+    # From one penalty to the next, weaker one, the weights start where they were. The default
+    # tolerance, 1e-4, stops after one step where the penalty is strong.
+    model = LogisticRegression(warm_start=True, tol=1e-5, max_iter=20_000)
+    best, best_accuracy = None, -1.0
+    for penalty in sorted(grid):
+        with warnings.catch_warnings():
+            # What is left is a line search that ends at the precision of its numbers.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(C=penalty).fit(x["train"], y["train"])
+        accuracy = float((model.predict(x["val"]) == y["val"]).mean())
+        if accuracy > best_accuracy:  # on ties the stronger penalty stays
+            best, best_accuracy = copy.copy(model), accuracy
+    assert best is not None
+    return best.predict(x["test"]), best_accuracy, float(best.C)
+
+
+def _adam(
+    x: Parts, y: Parts, grid: tuple[float, ...], stream: Stream
+) -> tuple[NDArray[Any], float, float]:
+    """Predictions for the test nodes, validation accuracy and the chosen weight decay.
+
+    With several decays, each is tried from the same initial weights.
+    """
+    data = {name: torch.from_numpy(_dense(rows).astype(np.float32)) for name, rows in x.items()}
+    classes = torch.from_numpy(np.unique(y["train"]))
+    target = torch.searchsorted(classes, torch.from_numpy(y["train"]))
+    val = torch.from_numpy(y["val"])
+    best: tuple[Tensor, Tensor] | None = None
+    best_accuracy, chosen = -1.0, grid[0]
+    for decay in grid:
+        for weight, bias in _adam_epochs(data["train"], target, classes.numel(), decay, stream):
+            guess = classes[(data["val"] @ weight + bias).argmax(1)]
+            accuracy = float((guess == val).double().mean())
+            if accuracy > best_accuracy:
+                best, best_accuracy, chosen = (weight.clone(), bias.clone()), accuracy, decay
+    assert best is not None
+    predicted = classes[(data["test"] @ best[0] + best[1]).argmax(1)]
+    return predicted.numpy(), best_accuracy, float(chosen)
+
+
+def _adam_epochs(
+    x: Tensor, y: Tensor, num_classes: int, decay: float, stream: Stream
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """The weights ``[D, C]`` and the bias ``[C]`` after each epoch.
+
+    As published: Glorot's weights and no bias at first, batches of 512 nodes, of 4,096 on the
+    large graphs, in a new order each epoch.
+    """
+    bound = (6 / (x.shape[1] + num_classes)) ** 0.5
+    weight = torch.empty(x.shape[1], num_classes)
+    weight.uniform_(-bound, bound, generator=stream.at("weights").torch()).requires_grad_()
+    bias = torch.zeros(num_classes, requires_grad=True)
+    optimizer = torch.optim.Adam([weight, bias], lr=ADAM_RATE, weight_decay=decay)
+    batch = 512 if y.numel() < 10_000 else 4096
+    for epoch in range(ADAM_EPOCHS):
+        order = torch.randperm(y.numel(), generator=stream.at("order", epoch).torch())
+        for nodes in order.split(batch):
+            optimizer.zero_grad()
+            F.cross_entropy(torch.addmm(bias, x[nodes], weight), y[nodes]).backward()
+            optimizer.step()
+        yield weight.detach(), bias.detach()
+
+
+def _labelled(nodes: Tensor, labels: NDArray[Any], part: str) -> NDArray[np.int64]:
+    index = nodes.cpu().numpy()
+    index = index[labels[index] >= 0]
+    if index.size == 0:
+        raise InputError(f"a probe needs labelled {part} nodes, but the split has none")
+    return np.asarray(index)
+
+
+def _rows(embedding: Any, nodes: NDArray[np.int64]) -> Any:
+    """Some rows in float64, sparse where the embedding is."""
+    if sp.issparse(embedding):
+        rows = sp.csr_array(sp.csr_array(embedding)[nodes], dtype=np.float64)
+        values = rows.data
+    else:
+        table = embedding.detach().cpu().numpy() if isinstance(embedding, Tensor) else embedding
+        rows = values = np.asarray(table)[nodes].astype(np.float64)
+    if not np.isfinite(values).all():
+        raise RunError("the embedding has NaN or infinite entries: lower training.lr and run again")
+    return rows
+
+
+def _scaled(x: Parts) -> Parts:
+    """All rows over the root mean square distance of the training rows from their centre.
+
+    Dense rows are centred too; that only helps the solver, since the bias takes up any shift.
+    """
+    train = x["train"]
+    # [D]
+    centre = np.asarray(train.mean(axis=0)).reshape(-1)
+    if sp.issparse(train):
+        spread = (train.data**2).sum() / train.shape[0] - (centre**2).sum()
+    else:
+        x = {name: rows - centre for name, rows in x.items()}
+        spread = (x["train"] ** 2).sum() / train.shape[0]
+    scale = np.sqrt(spread) if spread > 0 else 1.0
+    return {name: rows / scale for name, rows in x.items()}
+
+
+def _dense(rows: Any) -> NDArray[Any]:
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
