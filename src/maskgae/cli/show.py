@@ -25,7 +25,7 @@ def datasets() -> None:
     for entry in DATASETS.values():
         numbers = (f"{n:,}" for n in (entry.nodes, entry.edges, entry.features, entry.classes))
         here = "yes" if is_available(entry.name) else "no"
-        table.add_row(entry.name, *numbers, " ".join(entry.tasks), here, entry.description)
+        table.add_row(entry.name, *numbers, " ".join(entry.tasks), here, entry.text)
     screen.out.print(table)
     screen.out.print("\nEdges are counted in both directions. Put files under $MASKGAE_DATA.")
 

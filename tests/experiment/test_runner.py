@@ -1,0 +1,80 @@
+"""Cells and seeds: independence, addresses on disk, and resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from maskgae.errors import InputError
+from maskgae.experiment import Cell, Run, Store, evaluate, make_cell, make_record, run_missing
+
+QUICK = {"training.epochs": 3, "encoder.hidden": 8, "encoder.dim": 8}
+
+
+def quick_cell(task: str = "link", **overrides: object) -> Cell:
+    return make_cell(task, "imports", overrides={**QUICK, **overrides})
+
+
+@pytest.mark.parametrize("task", ["link", "node"])
+def test_run_i_of_n_equals_run_i_alone(task: str) -> None:
+    together = evaluate(quick_cell(task), [0, 1])
+    alone = evaluate(quick_cell(task), [1])
+    for name, summary in together["metrics"].items():
+        assert summary["values"][1] == alone["metrics"][name]["values"][0], name
+
+
+def test_settings_decide_the_digest_and_the_seed_does_not() -> None:
+    assert quick_cell().digest() == quick_cell(seed=7).digest()
+    assert quick_cell().digest() != quick_cell(**{"mask.p": 0.31}).digest()
+    assert quick_cell().digest() != quick_cell("node").digest()
+
+
+def test_presets_then_overrides() -> None:
+    cell = make_cell("link", "cora", mask="path", overrides={"mask.q": 0.33})
+    assert (cell.preset, cell.dataset) == ("link-cora-path", "Cora")
+    assert (cell.settings.mask.kind, cell.settings.mask.q) == ("path", 0.33)
+
+
+@pytest.mark.parametrize(
+    ("task", "dataset", "method"),
+    [("lnk", "Cora", "maskgae"), ("link", "Corra", "maskgae"), ("link", "Cora", "maskgea")],
+)
+def test_unknown_names_are_refused(task: str, dataset: str, method: str) -> None:
+    with pytest.raises(InputError, match="did you mean"):
+        make_cell(task, dataset, method=method)
+
+
+def test_the_store_runs_only_what_is_missing(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path), quick_cell()
+    tasks = [(cell, 0), (cell, 1)]
+    assert len(list(run_missing(tasks, store))) == 2
+    assert list(run_missing(tasks, store)) == []
+    first = store.path(cell, 0).read_bytes()
+    store.path(cell, 1).unlink()
+    assert [seed for _, seed in run_missing(tasks, store)] == [1]
+    assert store.path(cell, 0).read_bytes() == first
+    record = store.record(cell, [0, 1, 2])
+    assert record is not None and record["seeds"] == [0, 1]
+
+
+def test_a_deleted_run_comes_back_with_the_same_numbers(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path), quick_cell()
+    list(run_missing([(cell, 0)], store))
+    before = store.load(cell, 0)
+    store.path(cell, 0).unlink()
+    list(run_missing([(cell, 0)], store, jobs=1))
+    after = store.load(cell, 0)
+    assert before is not None and after is not None
+    assert (before.metrics, before.sanity) == (after.metrics, after.sanity)
+
+
+def test_a_record_of_one_seed_has_no_deviation() -> None:
+    run = Run(5, {"auc": 0.5}, {"row": {"auc": 0.25}}, {"held_out_leaks": 0}, {}, TIMES)
+    record = make_record(quick_cell(), [run])
+    assert record["metrics"]["auc"]["mean"] == 0.5
+    assert record["metrics"]["auc"]["std"] is None
+    assert record["sanity"]["row"]["auc"]["values"] == [0.25]
+
+
+TIMES = {"train": 1.0, "evaluate": 0.5}
