@@ -41,7 +41,9 @@ class Stream:
     @property
     def key(self) -> int:
         """Sixty-three bits that stand for seed and address."""
-        text = repr((self.seed, *self.address)).encode()
+        # Plain types only, since NumPy's whole numbers equal Python's and print differently.
+        address = (str(part) if isinstance(part, str) else int(part) for part in self.address)
+        text = repr((int(self.seed), *address)).encode()
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
 
     def torch(self, device: torch.device | str = "cpu") -> torch.Generator:
