@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -134,6 +135,7 @@ class TrainingConfig:
     fanouts: tuple[int, ...] = setting(
         (),
         "neighbours sampled a layer in batches, -1 for all of them; empty: encode the whole graph",
+        low=-1,
     )
     checkpoint_every: str = setting("10", "epochs between two checkpoints, or seconds as '60s'")
 
@@ -158,7 +160,9 @@ class ProbeConfig:
         choices=("logistic", "adam"),
     )
     grid: tuple[float, ...] = setting(
-        (0.01, 0.1, 1.0, 10.0, 100.0), "inverse penalties tried (logistic) or weight decays (adam)"
+        (0.01, 0.1, 1.0, 10.0, 100.0),
+        "inverse penalties tried (logistic) or weight decays (adam)",
+        low=0,
     )
 
 
@@ -264,15 +268,16 @@ def _checked(key: str, value: Any) -> Any:
     words, low, high = item.metadata["choices"], item.metadata["low"], item.metadata["high"]
     if words and value not in words:
         raise InputError(f"{key} = '{value}' is not known: {nearest(value, words)}")
-    if isinstance(value, int | float) and (low is not None or high is not None):
-        _check_range(key, value, low, high, item.metadata["open"])
+    for number in value if isinstance(value, tuple) else (value,):
+        if not isinstance(number, str) and (low is not None or high is not None):
+            _check_range(key, number, low, high, item.metadata["open"])
     return value
 
 
 def _check_range(key: str, value: float, low: float | None, high: float | None, ends: bool) -> None:
     above = low is None or (value > low if ends else value >= low)
     below = high is None or (value < high if ends else value <= high)
-    if above and below:  # NaN fails both
+    if above and below and -math.inf < value < math.inf:
         return
     left, right = ("(", ")") if ends else ("[", "]")
     left_end = "-inf" if low is None else f"{low:g}"
