@@ -224,12 +224,16 @@ def as_features(x: Any) -> Features:
     if sp.issparse(x):
         matrix = sp.csr_matrix(x, dtype=np.float32)
     else:
-        array = x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+        array = x.detach().cpu().to_dense().numpy() if isinstance(x, Tensor) else np.asarray(x)
         if array.ndim != 2:
             raise InputError(
                 f"features must have two dimensions, not {array.ndim}: [nodes, columns]"
             )
-        array = np.ascontiguousarray(array, dtype=np.float32)
+        try:
+            with np.errstate(over="ignore"):  # too large for float32 becomes infinite, found below
+                array = np.ascontiguousarray(array, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"features must be numbers: {error}; encode text first") from None
         if np.count_nonzero(array) > BREAK_EVEN_DENSITY * array.size:
             _check_finite(array)
             return DenseFeatures(torch.from_numpy(array))

@@ -198,11 +198,10 @@ class Graph:
         present = matrix.data != 0
         edges = np.stack([matrix.row[present], matrix.col[present]])
         data = matrix.data[present]
-        if sp.issparse(adjacency) and np.all(data == 1):
+        if np.all(data == 1):
             return cls.from_edges(edges, matrix.shape[0], **kwargs)
-        if (abs(matrix - matrix.T) > 0).nnz == 0:  # symmetric: each weight once
-            upper = edges[0] < edges[1]
-            edges, data = edges[:, upper], data[upper]
+        if (abs(matrix - matrix.T) > 0).nnz == 0:  # symmetric: half a weight in each direction
+            data = data / 2
         return cls.from_edges(edges, matrix.shape[0], weights=data, **kwargs)
 
     @classmethod
@@ -305,7 +304,13 @@ def canonical_pairs(
     pairs = torch.from_numpy(np.stack([unique // max(1, num_nodes), unique % max(1, num_nodes)]))
     summed = None
     if weights is not None:
-        values = np.asarray(weights, dtype=np.float64)[proper]
+        values = np.asarray(weights, dtype=np.float64)
+        if values.shape != u.shape:
+            raise InputError(
+                f"weights need one value an edge: there are {u.size:,} edges and {values.size:,} "
+                "weights"
+            )
+        values = values[proper]
         _check_weights(values)
         summed = torch.from_numpy(np.bincount(inverse, values, unique.size).astype(np.float32))
     touched = np.unique(pairs.numpy()).size
@@ -319,7 +324,12 @@ def canonical_pairs(
 
 
 def _edge_array(edges: Any) -> np.ndarray[Any, Any]:
-    array = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
+    try:
+        array = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
+    except ValueError:
+        raise InputError(
+            "edges must have shape [2, E] or [E, 2], not rows of unlike length"
+        ) from None
     if array.size == 0:
         return np.empty((2, 0), dtype=np.int64)
     if array.ndim != 2 or 2 not in array.shape:
