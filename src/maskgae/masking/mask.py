@@ -71,6 +71,8 @@ def draw_mask(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> 
     >>> bool(masked.visible[masked.targets].any())
     False
     """
+    if graph.num_pairs == 0:
+        raise InputError(f"{graph.name} has no edges, so there is nothing to hide or to learn")
     if config.kind == "none":
         everything = torch.ones(graph.num_pairs, dtype=torch.bool)
         return Masked(everything, torch.arange(graph.num_pairs), graph.degrees)
