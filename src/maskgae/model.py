@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from maskgae.config import Settings
+from maskgae.errors import InputError
 from maskgae.graph.features import Features
 from maskgae.graph.graph import Graph
 from maskgae.nn.adjacency import Adjacency
@@ -93,6 +94,12 @@ class MaskGAENet(nn.Module):
     @torch.no_grad()
     def encode(self, graph: Graph) -> list[Tensor]:
         """All layers' outputs on a whole graph, without dropout, ``[N, width]`` each."""
+        embedding = self.encoder.embedding
+        if embedding is not None and embedding.shape[0] != graph.num_nodes:
+            raise InputError(
+                f"the network has learnt vectors of {embedding.shape[0]:,} nodes, but the graph "
+                f"has {graph.num_nodes:,}: train it on this graph, or with features alone"
+            )
         training, device = self.training, next(self.parameters()).device
         self.eval()
         x = self.encoder.input(None if graph.features is None else graph.features.to(device))

@@ -66,6 +66,12 @@ class Encoder(nn.Module):
 
     def input(self, features: Features | None, nodes: Tensor | None = None) -> Features:
         """What the first layer sees: features, learnable vectors of the given nodes, or both."""
+        columns = 0 if features is None else features.num_columns
+        if columns != self.in_channels:
+            raise InputError(
+                f"the network takes features of {self.in_channels:,} columns, but the graph has "
+                f"{columns:,}: give it the features it was made for"
+            )
         if self.embedding is None:
             assert features is not None
             return features
