@@ -1,9 +1,13 @@
 """What tests of several rooms share."""
 
 import os
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 
 @pytest.fixture
@@ -13,3 +17,14 @@ def data_folder() -> Path:
     if not folder or not (Path(folder) / "Cora" / "raw").is_dir():
         pytest.skip("needs MASKGAE_DATA, a folder with Cora/raw and the like")
     return Path(folder)
+
+
+@pytest.fixture
+def global_rng_untouched() -> Iterator[None]:
+    """Fails a test that draws from, or seeds, the global generators of torch, NumPy or Python."""
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
+    yield
+    assert torch.equal(torch.get_rng_state(), before[0]), "torch's global generator was touched"
+    for now, then in zip(np.random.get_state(), before[1], strict=True):  # noqa: NPY002
+        assert np.array_equal(now, then), "NumPy's global generator was touched"
+    assert random.getstate() == before[2], "Python's global generator was touched"
