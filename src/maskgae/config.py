@@ -147,7 +147,14 @@ class EmbeddingConfig:
     layers: str = setting(
         "all", "every layer's output side by side, or the last", choices=("all", "last")
     )
-    normalize: str = setting("none", "scale of the rows", choices=("none", "l2"))
+    normalize: str = setting(
+        "none",
+        "l2: rows of length one; l2_each: each layer's part of a row of length one",
+        choices=("none", "l2", "l2_each"),
+    )
+    propagated: int = setting(
+        0, "hops of the raw features appended beside the layers, as in SGC; 0: none", low=0
+    )
 
 
 @dataclass(frozen=True)

@@ -111,9 +111,22 @@ class MaskGAENet(nn.Module):
     def embed(self, graph: Graph) -> Tensor:
         """The embedding of every node as the settings describe it, ``[N, D]``."""
         config = self.settings.embedding
-        return readout(self.encode(graph), config.layers, config.normalize)
+        outputs = self.encode(graph)
+        parts = outputs if config.layers == "all" else outputs[-1:]
+        if config.propagated and graph.features is not None:
+            parts = [*parts, propagated(graph, config.propagated).to(parts[0].device)]
+        return readout(parts, config.normalize)
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         """Logits of pairs, ``[2, P] -> [P]``, with the graph's edges as messages."""
         z = self.encode(graph)[-1]
         return pair_logits(z, self.decoder, pairs.to(z.device))
+
+
+def propagated(graph: Graph, hops: int) -> Tensor:
+    r"""Raw features smoothed over the graph, :math:`(\hat D^{-1/2} \hat A \hat D^{-1/2})^k X`."""
+    assert graph.features is not None
+    adjacency, x = Adjacency.of(graph), graph.features.dense()
+    for _ in range(hops):
+        x = adjacency.normalized(x)
+    return x

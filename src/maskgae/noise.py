@@ -54,7 +54,8 @@ class _Dropout(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        return _kept(grad, *ctx.saved_tensors, ctx.scale), None, None
+        (keep,) = ctx.saved_tensors
+        return _kept(grad, keep, ctx.scale), None, None
 
 
 def _kept(x: Tensor, keep: Tensor, scale: float) -> Tensor:

@@ -100,9 +100,11 @@ class Encoder(nn.Module):
         return self.activations[level](out)
 
 
-def readout(outputs: Sequence[Tensor], layers: str, normalize: str) -> Tensor:
-    """The embedding from the layers' outputs: all side by side or the last, rows scaled or not."""
-    z = torch.cat(list(outputs), dim=1) if layers == "all" else outputs[-1]
+def readout(parts: Sequence[Tensor], normalize: str) -> Tensor:
+    """The embedding from its parts side by side, ``[N, d]`` each, rows scaled or not."""
+    if normalize == "l2_each":
+        parts = [F.normalize(part, dim=1) for part in parts]
+    z = torch.cat(list(parts), dim=1)
     return F.normalize(z, dim=1) if normalize == "l2" else z
 
 
