@@ -213,6 +213,7 @@ class JoinedFeatures(Features):
         return sp.hstack([part.scipy() for part in self.parts], format="csr")
 
 
+@np.errstate(over="ignore")  # what is too large for float32 becomes infinite and is refused
 def as_features(x: Any) -> Features:
     """Features from a tensor, an array or a SciPy matrix; sparse where that is the faster way.
 
@@ -230,8 +231,7 @@ def as_features(x: Any) -> Features:
                 f"features must have two dimensions, not {array.ndim}: [nodes, columns]"
             )
         try:
-            with np.errstate(over="ignore"):  # too large for float32 becomes infinite, found below
-                array = np.ascontiguousarray(array, dtype=np.float32)
+            array = np.ascontiguousarray(array, dtype=np.float32)
         except (TypeError, ValueError) as error:
             raise InputError(f"features must be numbers: {error}; encode text first") from None
         if np.count_nonzero(array) > BREAK_EVEN_DENSITY * array.size:
