@@ -97,7 +97,7 @@ def test_hashes_fill_buckets_evenly(seed: int) -> None:
     # Keys as the pairs of a graph have them: in steps, not one after another.
     keys = torch.arange(200_000) * 2708 + 11
     drawn = hash_uniform(keys, stream(seed, "mask", 0))
-    assert 0 <= int(drawn.min()) and int(drawn.max()) < TOP
+    assert int(drawn.min()) >= 0 and int(drawn.max()) < TOP
     buckets = torch.bincount(drawn // (TOP // 128), minlength=128)
     assert chisquare(buckets.numpy()).pvalue > 1e-4
 
