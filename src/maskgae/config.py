@@ -211,10 +211,17 @@ class Settings:
             result = _set(result, key, _checked(key, value))
         return result
 
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, but for the seed."""
+        defaults = Settings().flat()
+        return {k: v for k, v in self.flat().items() if k != "seed" and v != defaults[k]}
+
     def digest(self) -> str:
-        """Sixteen hex digits that stand for all settings but the seed."""
-        values = {key: value for key, value in self.flat().items() if key != "seed"}
-        text = json.dumps(values, sort_keys=True)
+        """Sixteen hex digits that stand for all settings but the seed.
+
+        Only what differs from the defaults counts, so that a new setting leaves old digests alone.
+        """
+        text = json.dumps(self.changed(), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def to_toml(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from maskgae.cli import evaluate, screen, show
+from maskgae.cli import evaluate, reproduce, screen, show
 from maskgae.cli.app import app
 from maskgae.errors import InputError, RunError
 
-__all__ = ["app", "evaluate", "main", "show"]
+__all__ = ["app", "evaluate", "main", "reproduce", "show"]
 
 
 def main() -> None:

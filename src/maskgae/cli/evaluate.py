@@ -31,6 +31,7 @@ def evaluate(
     dataset: Annotated[str, typer.Option(help="A name from 'maskgae datasets'.")] = "imports",
     mask: MaskKind = None,
     preset: PresetName = None,
+    method: Annotated[str, typer.Option(help="maskgae, or a baseline.")] = "maskgae",
     seeds: Seeds = 5,
     first_seed: FirstSeed = 0,
     config: ConfigFile = None,
@@ -45,7 +46,7 @@ def evaluate(
 
     check_writable(json)
     values = overrides(config, assignments)
-    cell = make_cell(task, dataset, mask=mask, preset_name=preset, overrides=values)
+    cell = make_cell(task, dataset, mask=mask, preset_name=preset, overrides=values, method=method)
     prepare_torch(device, threads)
     record = _evaluated(cell, range(first_seed, first_seed + seeds), device, quiet)
     screen.show_record(record)
@@ -60,8 +61,8 @@ def demo(threads: Threads = 0, quiet: Quiet = False) -> None:
 
     prepare_torch("cpu", threads)
     screen.out.print(
-        "The graph: modules of the installed torch_geometric, sklearn, scipy and networkx,\n"
-        "joined where one imports the other; features are words of their docstrings.\n"
+        "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
+        "joined where one imports the other; features: words of their docstrings.\n"
     )
     for task in ("link", "node"):
         cell = make_cell(task, "imports")

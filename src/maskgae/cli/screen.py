@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -72,6 +73,27 @@ def training_progress(quiet: bool) -> Iterator[Progress | None]:
     )
     with Progress(*columns, console=err, transient=True) as progress:
         yield progress
+
+
+@contextmanager
+def overall_progress(quiet: bool, total: int) -> Iterator[Callable[[str], None]]:
+    """One bar over many runs; on a terminal live, elsewhere a line for each run."""
+    if quiet:
+        yield lambda label: None
+        return
+    if not err.is_terminal:
+        count = itertools.count(1)
+        yield lambda label: err.print(f"{next(count)}/{total} {label}")
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda label: progress.update(task, advance=1, description=label)
 
 
 def percent(summary: Mapping[str, Any]) -> str:

@@ -21,13 +21,15 @@ def datasets() -> None:
         table.add_column(title, justify="left" if title == "name" else "right", no_wrap=True)
     table.add_column("tasks", no_wrap=True)
     table.add_column("here", no_wrap=True)
-    table.add_column("what")
     for entry in DATASETS.values():
         numbers = (f"{n:,}" for n in (entry.nodes, entry.edges, entry.features, entry.classes))
         here = "yes" if is_available(entry.name) else "no"
-        table.add_row(entry.name, *numbers, " ".join(entry.tasks), here, entry.text)
+        table.add_row(entry.name, *numbers, " ".join(entry.tasks), here)
     screen.out.print(table)
-    screen.out.print("\nEdges are counted in both directions. Put files under $MASKGAE_DATA.")
+    screen.out.print(
+        "\nEdges as the paper counts them: in both directions; for Collab one by one.\n"
+        "A dataset that is not here is downloaded; or put its files under $MASKGAE_DATA."
+    )
 
 
 @app.command()

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from maskgae.config import Settings
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.protocol import Run, run_seed
 from maskgae.experiment.record import make_record, peak_rss_mb, versions, write_json
@@ -52,10 +53,13 @@ class Store:
         return self.folder / cell.task / cell.dataset / name / f"{seed}.json"
 
     def load(self, cell: Cell, seed: int) -> Run | None:
+        """A kept run, or ``None`` where there is none that these settings would repeat."""
         path = self.path(cell, seed)
         if not path.exists():
             return None
         document = json.loads(path.read_text())
+        if not _same_settings(document["cell"]["settings"], cell):
+            return None
         return Run(**{item.name: document[item.name] for item in dataclasses.fields(Run)})
 
     def save(self, cell: Cell, run: Run) -> None:
@@ -65,7 +69,7 @@ class Store:
             "dataset": cell.dataset,
             "method": cell.method,
             "preset": cell.preset,
-            "settings": {k: v for k, v in cell.settings.flat().items() if k != "seed"},
+            "settings": cell.settings.flat(),
         }
         document |= {"versions": versions(), "threads": torch.get_num_threads()}
         document["peak_rss_mb"] = peak_rss_mb()
@@ -77,8 +81,19 @@ class Store:
         return make_record(cell, runs) if runs else None
 
 
+def _same_settings(kept: dict[str, Any], cell: Cell) -> bool:
+    """Whether a kept run had these settings; a setting it does not know was at its default."""
+    own, defaults = json.loads(json.dumps(cell.settings.flat())), Settings().flat()
+    known = all(own.get(key) == value for key, value in kept.items() if key != "seed")
+    new = (key for key in own if key not in kept)
+    return known and all(own[key] == json.loads(json.dumps(defaults[key])) for key in new)
+
+
 def run_missing(
-    tasks: Sequence[tuple[Cell, int]], store: Store, jobs: int = 1
+    tasks: Sequence[tuple[Cell, int]],
+    store: Store,
+    jobs: int = 1,
+    run: Callable[[Cell, Graph, int], Run] = run_seed,
 ) -> Iterator[tuple[Cell, int]]:
     """Runs what the store lacks, yielding each cell and seed as it is done.
 
@@ -88,12 +103,12 @@ def run_missing(
     missing = [(cell, seed) for cell, seed in tasks if store.load(cell, seed) is None]
     if jobs <= 1:
         for cell, seed in missing:
-            yield _run_into(store, cell, seed)
+            yield _run_into(store, cell, seed, run)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
         futures: list[Future[tuple[Cell, int]]] = [
-            pool.submit(_run_into, store, cell, seed) for cell, seed in missing
+            pool.submit(_run_into, store, cell, seed, run) for cell, seed in missing
         ]
         try:
             for future in as_completed(futures):
@@ -102,8 +117,10 @@ def run_missing(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _run_into(store: Store, cell: Cell, seed: int) -> tuple[Cell, int]:
-    store.save(cell, run_seed(cell, cached_dataset(cell.dataset), seed))
+def _run_into(
+    store: Store, cell: Cell, seed: int, run: Callable[[Cell, Graph, int], Run]
+) -> tuple[Cell, int]:
+    store.save(cell, run(cell, cached_dataset(cell.dataset), seed))
     return cell, seed
 
 

@@ -1,0 +1,79 @@
+"""``maskgae reproduce``: the paper's tables from kept records, running what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from maskgae.cli import screen
+from maskgae.cli.app import app
+from maskgae.cli.options import FirstSeed, Quiet, prepare_torch
+
+Jobs = Annotated[int, typer.Option(help="Processes of one thread each.", min=1)]
+ResultsFolder = Annotated[Path, typer.Option("--results", help="Where the records are kept.")]
+Datasets = Annotated[
+    str | None, typer.Option("--datasets", help="Only these, separated by commas.")
+]
+
+
+@app.command()
+def reproduce(
+    suite: Annotated[str, typer.Argument(metavar="link|node|encoders|all", help="Which table.")],
+    datasets: Datasets = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Runs a cell; 10 or 5 by default.", min=1)
+    ] = None,
+    first_seed: FirstSeed = 0,
+    jobs: Jobs = 1,
+    results: ResultsFolder = Path("results"),
+    document: Annotated[
+        Path | None, typer.Option("--document", help="The document whose tables are filled in.")
+    ] = Path("docs/results.md"),
+    quiet: Quiet = False,
+) -> None:
+    """Run what is missing of the paper's tables and write them beside the published numbers."""
+    from dataclasses import replace
+
+    from maskgae.experiment import Store
+    from maskgae.experiment.suites import suite as rows_of
+    from maskgae.graph.datasets import is_available
+    from maskgae.report.blocks import fill_file
+    from maskgae.report.results import result_blocks
+
+    names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
+    rows = rows_of(suite, names)
+    if seeds is not None:
+        rows = [replace(row, seeds=seeds) for row in rows]
+    prepare_torch("cpu", 1)
+    absent = sorted({row.cell.dataset for row in rows if not is_available(row.cell.dataset)})
+    if absent:
+        screen.err.print(f"not on this machine, left out: {', '.join(absent)}")
+    store = Store(results)
+    tasks = [
+        (row.cell, seed)
+        for row in rows
+        if row.cell.dataset not in absent
+        for seed in range(first_seed, first_seed + row.seeds)
+    ]
+    run_with_progress(tasks, store, jobs, quiet)
+    blocks = result_blocks(rows, store, first_seed)
+    if document is not None and document.exists():
+        fill_file(document, blocks)
+        screen.out.print(f"tables written to {document}")
+    else:
+        for name, block in blocks.items():
+            screen.out.print(f"\n{name}\n{block}", markup=False)
+
+
+def run_with_progress(tasks: list[Any], store: Any, jobs: int, quiet: bool) -> None:
+    """Runs what is missing behind one bar over all of it, with the time left."""
+    from maskgae.experiment import run_missing
+
+    todo = [task for task in tasks if store.load(*task) is None]
+    kept = len(tasks) - len(todo)
+    screen.err.print(f"{kept} of {len(tasks)} runs are there, {len(todo)} to go")
+    with screen.overall_progress(quiet, len(todo)) as advance:
+        for cell, seed in run_missing(todo, store, jobs):
+            advance(f"{cell.task} {cell.dataset} {cell.method} {cell.settings.mask.kind} {seed}")

@@ -1,0 +1,136 @@
+"""The paper's tables from kept records: ours beside the published numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from maskgae.experiment.runner import Store
+from maskgae.experiment.suites import Row
+from maskgae.report.blocks import markdown_table
+
+#: Runs behind each published deviation, by the paper's own account.
+PUBLISHED_RUNS = 10
+
+METRICS = {"link": ("auc", "ap"), "node": ("accuracy",)}
+NAMES = {"auc": "AUC", "ap": "AP", "accuracy": "accuracy", "hits@50": "Hits@50"}
+
+Record = Mapping[str, Any]
+
+
+def result_blocks(rows: Sequence[Row], store: Store, first_seed: int = 0) -> dict[str, str]:
+    """A Markdown table for each table of the suite, by its name."""
+    records = [(row, store.record(row.cell, _seeds(row, first_seed))) for row in rows]
+    blocks = {}
+    for table in dict.fromkeys(row.table for row in rows):
+        here = [(row, record) for row, record in records if row.table == table]
+        blocks[table] = _table(table, here)
+        blocks[f"{table} cost"] = _costs(here)
+    blocks["link hard"] = _hard([r for r in records if r[0].table in ("link", "link baselines")])
+    return blocks
+
+
+def _seeds(row: Row, first: int) -> range:
+    return range(first, first + row.seeds)
+
+
+def _table(table: str, rows: Sequence[tuple[Row, Record | None]]) -> str:
+    task = rows[0][0].cell.task
+    metrics = METRICS[task]
+    header = ["", "n"]
+    for metric in metrics:
+        header += [f"{NAMES[metric]}", "published", "difference"]
+    header += ["random splits"] if task == "node" else []
+    header.append("best sanity row")
+    lines = []
+    for row, record in rows:
+        if record is None:
+            lines.append(
+                [_label(row), "0", *["not run: no data here or not yet"] + [""] * (len(header) - 3)]
+            )
+            continue
+        cells = [_label(row), str(len(record["seeds"]))]
+        for metric in metrics:
+            cells += _compared(record["metrics"].get(metric), row.published.get(metric))
+        if task == "node":
+            cells.append(_percent(record["metrics"].get("accuracy_random_splits")))
+        cells.append(_best_sanity(record, metrics[0]))
+        lines.append(cells)
+    return markdown_table(header, lines)
+
+
+def _label(row: Row) -> str:
+    cell = row.cell
+    if cell.method != "maskgae":
+        return f"{cell.dataset}, {cell.method}"
+    kind = f", {cell.settings.encoder.kind}" if row.table == "encoders" else ""
+    return f"{cell.dataset}, {cell.settings.mask.kind}{kind}"
+
+
+def _percent(summary: Mapping[str, Any] | None) -> str:
+    if summary is None:
+        return ""
+    mean = f"{100 * summary['mean']:.2f}"
+    return mean if summary["std"] is None else f"{mean} ± {100 * summary['std']:.2f}"
+
+
+def _compared(ours: Mapping[str, Any] | None, published: Mapping[str, float] | None) -> list[str]:
+    """Ours, the published number, and their difference; bold where it is beyond noise."""
+    if ours is None:
+        return ["", "", ""]
+    if published is None:
+        return [_percent(ours), "", ""]
+    difference = f"{100 * (ours['mean'] - published['mean']):+.2f}"
+    if beyond_noise(ours, published):
+        difference = f"**{difference}**"
+    return [_percent(ours), _percent(published), difference]
+
+
+def beyond_noise(ours: Mapping[str, Any], published: Mapping[str, float]) -> bool:
+    """Whether two means differ by more than twice the standard error of their difference."""
+    if ours["std"] is None:
+        return False
+    error = math.hypot(
+        ours["std"] / math.sqrt(len(ours["values"])), published["std"] / math.sqrt(PUBLISHED_RUNS)
+    )
+    return abs(float(ours["mean"]) - published["mean"]) > 2 * error
+
+
+def _best_sanity(record: Record, metric: str) -> str:
+    rows = {name: values[metric] for name, values in record["sanity"].items() if metric in values}
+    if not rows:
+        return ""
+    best = max(rows, key=lambda name: rows[name]["mean"])
+    return f"{100 * rows[best]['mean']:.2f} ({best.replace('_', ' ')})"
+
+
+def _costs(rows: Iterable[tuple[Row, Record | None]]) -> str:
+    lines = []
+    for row, record in rows:
+        if record is None:
+            continue
+        train = record["time_s"]["train"] / len(record["seeds"])
+        hidden = record["audit"].get("hidden_share")
+        share = "" if hidden is None else f"{100 * hidden:.0f} %"
+        lines.append([_label(row), f"{train:.0f} s", share, f"`{row.command}`"])
+    return markdown_table(["", "training a seed", "pairs hidden", "command"], lines)
+
+
+def _hard(rows: Iterable[tuple[Row, Record | None]]) -> str:
+    """AUC on random negatives beside ranks on hard ones."""
+    metrics = ("auc", "mrr", "hard_mrr", "hard_hits@10")
+    lines = []
+    for row, record in rows:
+        if record is not None and "hard_mrr" in record["metrics"]:
+            lines.append([_label(row), *(_percent(record["metrics"].get(m)) for m in metrics)])
+            if row.cell.settings.mask.kind == "edge" and row.cell.method == "maskgae":
+                lines += _hard_sanity(row, record, metrics)
+    return markdown_table(["", "AUC", "MRR", "hard MRR", "hard Hits@10"], lines)
+
+
+def _hard_sanity(row: Row, record: Record, metrics: Sequence[str]) -> list[list[str]]:
+    return [
+        [f"{row.cell.dataset}, {name.replace('_', ' ')}", *(_percent(v.get(m)) for m in metrics)]
+        for name, v in record["sanity"].items()
+    ]
