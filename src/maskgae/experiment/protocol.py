@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from maskgae.config import Settings
 from maskgae.errors import InputError
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.heuristics import link_heuristics, propagated_features
@@ -37,6 +38,7 @@ from maskgae.training import (
     Fitted,
     Listener,
     MaskGAEMethod,
+    Method,
     Scores,
     Validation,
 )
@@ -73,20 +75,33 @@ def run_seed(
 
 
 def _run_link(cell: Cell, graph: Graph, seed: int, device: str, listener: Listener | None) -> Run:
-    stream, config = Stream(seed), cell.settings.split
-    split, audit = _link_split(cell, graph, stream)
-    started = time.perf_counter()
+    split, audit = _link_split(cell, graph, Stream(seed))
     method = cell.method_on(device, seed)
+    run, _ = link_run(method, cell.settings, graph, split, audit, seed, listener)
+    return run
+
+
+def link_run(
+    method: Method,
+    settings: Settings,
+    graph: Graph,
+    split: LinkSplit,
+    audit: Mapping[str, Any],
+    seed: int,
+    listener: Listener | None = None,
+) -> tuple[Run, Fitted]:
+    """Fits a method on a split's training graph and scores its test pairs once."""
+    stream, started = Stream(seed), time.perf_counter()
     validation = Validation(split.val, split.val_negatives)
     fitted = method.fit(split.train, validation, stream, listener)
     trained = time.perf_counter()
-    messages = split.messages(config.message_edges)
+    messages = split.messages(settings.split.message_edges)
     pairs = torch.cat([split.test, split.test_negatives], dim=1)
     scores = {"method": _pair_scores(fitted, messages, pairs)}
     scores |= {name: torch.from_numpy(s) for name, s in link_heuristics(messages, pairs).items()}
-    scores["untrained"] = _untrained_scores(cell, split.train, messages, pairs, stream)
+    scores["untrained"] = _untrained_scores(settings, split.train, messages, pairs, stream)
     rows = {name: _link_row(values, split.test.shape[1]) for name, values in scores.items()}
-    return Run(
+    run = Run(
         seed=seed,
         metrics=rows.pop("method"),
         sanity=rows,
@@ -94,6 +109,7 @@ def _run_link(cell: Cell, graph: Graph, seed: int, device: str, listener: Listen
         facts=fitted.facts,
         time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
     )
+    return run, fitted
 
 
 def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listener | None) -> Run:
@@ -151,10 +167,10 @@ def _pair_scores(fitted: Fitted, messages: Graph, pairs: Tensor) -> Tensor:
 
 
 def _untrained_scores(
-    cell: Cell, train: Graph, messages: Graph, pairs: Tensor, stream: Stream
+    settings: Settings, train: Graph, messages: Graph, pairs: Tensor, stream: Stream
 ) -> Tensor:
     """Cosine similarity in the embedding of the network before its first step."""
-    net = MaskGAEMethod(cell.settings).untrained(train, stream)
+    net = MaskGAEMethod(settings).untrained(train, stream)
     z = F.normalize(net.embed(messages), dim=1)
     return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in pairs.split(65536, dim=1)])
 

@@ -1,0 +1,86 @@
+r"""Features for graphs that have none, computed from their own edges.
+
+A node gets :math:`[\log(1 + d),\ U \Sigma^{1/2}]`, with its degree :math:`d` and the truncated
+singular value decomposition :math:`D^{-1/2} A D^{-1/2} \approx U \Sigma V^\top`. The basis
+:math:`V \Sigma^{-1/2}` is kept, so that a node that comes later is projected on it by its edges to
+the nodes that were there: :math:`\tilde a V \Sigma^{-1/2}`, its normalised row :math:`\tilde a`.
+
+Fit it on training edges only: otherwise the features give away what is held out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from scipy.sparse.linalg import svds
+
+from maskgae.graph.features import DenseFeatures
+from maskgae.graph.graph import Graph
+from maskgae.rng import Stream
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralFeatures:
+    """What was fitted on one graph and gives features to any graph that grew from it.
+
+    Shapes:
+        - **basis:** ``[N, k]``, :math:`V \\Sigma^{-1/2}` by node of the fitted graph
+        - **degrees:** ``[N]``, of the fitted graph
+        - **scale:** ``[k + 1]``, what each column is divided by
+    """
+
+    basis: NDArray[np.float32]
+    degrees: NDArray[np.float32]
+    scale: NDArray[np.float32]
+
+    @classmethod
+    def fit(cls, graph: Graph, width: int, stream: Stream) -> StructuralFeatures:
+        """Fits ``width`` columns: the degree and ``width - 1`` singular vectors.
+
+        >>> from maskgae.rng import stream
+        >>> ring = Graph.from_edges([(i, (i + 1) % 12) for i in range(12)])
+        >>> StructuralFeatures.fit(ring, 4, stream(0)).transform(ring)
+        DenseFeatures(12, 4)
+        """
+        degrees = graph.degrees.numpy().astype(np.float32)
+        matrix = _normalized(graph, degrees)
+        rank = max(1, min(width - 1, graph.num_nodes - 2))
+        start = stream.numpy().standard_normal(graph.num_nodes).astype(np.float32)
+        _, sigma, right = svds(matrix, k=rank, v0=start, solver="arpack")
+        order = np.argsort(-sigma)
+        right, sigma = right[order], np.maximum(sigma[order], 1e-6)
+        # The sign of a singular vector is arbitrary; fix it so that equal graphs agree.
+        right *= np.where(right[np.arange(rank), np.abs(right).argmax(1)] < 0, -1, 1)[:, None]
+        basis = (right.T / np.sqrt(sigma)).astype(np.float32)
+        raw = _columns(matrix, basis, degrees)
+        scale = np.maximum(raw.std(0), 1e-6).astype(np.float32)
+        return cls(basis, degrees, scale)
+
+    def transform(self, graph: Graph, known: NDArray[np.int64] | None = None) -> DenseFeatures:
+        """Features of a graph whose nodes ``known`` are the fitted ones, in their order.
+
+        Args:
+            graph: the fitted graph or one that grew from it.
+            known: the number in ``graph`` of each fitted node; the same numbers where ``None``.
+        """
+        degrees = graph.degrees.numpy().astype(np.float32)
+        matrix = _normalized(graph, degrees)
+        if known is not None:
+            matrix = matrix[:, known]
+        return DenseFeatures(torch.from_numpy(_columns(matrix, self.basis, degrees) / self.scale))
+
+
+def _normalized(graph: Graph, degrees: NDArray[np.float32]) -> sp.csr_array:
+    scale = sp.diags_array(1 / np.sqrt(np.maximum(degrees, 1)))
+    adjacency = sp.csr_array(graph.to_scipy() != 0).astype(np.float32)
+    return (scale @ adjacency @ scale).tocsr().astype(np.float32)
+
+
+def _columns(
+    matrix: sp.csr_array, basis: NDArray[np.float32], degrees: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    return np.column_stack([np.log1p(degrees), matrix @ basis]).astype(np.float32)
