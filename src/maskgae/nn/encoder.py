@@ -59,10 +59,11 @@ class Encoder(nn.Module):
         """Draws all weights anew."""
         if self.embedding is not None:
             glorot(self.embedding, generator)
-        for conv, norm in zip(self.convs, self.norms, strict=True):
+        for conv in self.convs:
             conv.reset_parameters(generator)  # type: ignore[operator]
-            if not isinstance(norm, nn.Identity):
-                norm.reset_parameters()  # type: ignore[operator]
+        for part in (*self.norms, *self.activations):
+            if hasattr(part, "reset_parameters"):  # to constants, so nothing is drawn
+                part.reset_parameters()
 
     def input(self, features: Features | None, nodes: Tensor | None = None) -> Features:
         """What the first layer sees: features, learnable vectors of the given nodes, or both."""
