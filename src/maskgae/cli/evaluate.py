@@ -42,7 +42,8 @@ def evaluate(
     json: JsonFile = None,
 ) -> None:
     """Train and score on a named dataset: independent runs, with sanity rows and a leak audit."""
-    from maskgae.experiment import make_cell, write_json
+    from maskgae.experiment import make_cell
+    from maskgae.files import write_json
 
     check_writable(json)
     values = overrides(config, assignments)

@@ -2,7 +2,7 @@
 
 from maskgae.experiment.cell import METHODS, TASKS, Cell, make_cell
 from maskgae.experiment.protocol import Run, run_seed
-from maskgae.experiment.record import make_record, write_json
+from maskgae.experiment.record import make_record
 from maskgae.experiment.runner import Store, evaluate, run_missing
 
 __all__ = [
@@ -16,5 +16,4 @@ __all__ = [
     "make_record",
     "run_missing",
     "run_seed",
-    "write_json",
 ]

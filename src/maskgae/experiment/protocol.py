@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -18,23 +17,19 @@ from torch import Tensor
 from maskgae.config import Settings
 from maskgae.errors import InputError
 from maskgae.evaluation.audit import audit_split
-from maskgae.evaluation.heuristics import link_heuristics, propagated_features
-from maskgae.evaluation.metrics import classification_metrics, link_metrics
-from maskgae.evaluation.probe import probe
+from maskgae.evaluation.heuristics import link_heuristics
+from maskgae.evaluation.metrics import link_metrics
 from maskgae.experiment.cell import Cell
+from maskgae.experiment.judge import Judge, Metrics
 from maskgae.graph.datasets import public_link_split
-from maskgae.graph.graph import Graph, NodeSplit
+from maskgae.graph.graph import Graph
 from maskgae.graph.splits import (
     LinkSplit,
     hold_out,
     split_links,
-    split_nodes,
-    split_nodes_like,
 )
 from maskgae.rng import Stream
 from maskgae.training import (
-    Classifies,
-    Embeds,
     Fitted,
     Listener,
     MaskGAEMethod,
@@ -42,11 +37,6 @@ from maskgae.training import (
     Scores,
     Validation,
 )
-
-#: Random node splits of the public split's sizes on which a probe is judged beside it.
-RANDOM_SPLITS = 5
-
-Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -116,6 +106,9 @@ def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listen
     if graph.labels is None:
         raise InputError(f"{cell.dataset} has no labels: only the link task can be evaluated on it")
     stream = Stream(seed)
+    judge = Judge(cell.settings.probe, graph, stream)
+    # Supervised methods learn from the nodes that the probe learns from.
+    graph = replace(graph, node_split=judge.split)
     split = hold_out(graph, cell.settings.split.val, stream.at("split"))
     audit = audit_split(graph, split)
     started = time.perf_counter()
@@ -123,12 +116,9 @@ def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listen
     validation = Validation(split.val, split.val_negatives)
     fitted = method.fit(split.train, validation, stream, listener)
     trained = time.perf_counter()
-    judge = _Judge(cell, graph, stream)
     untrained = MaskGAEMethod(cell.settings).untrained(graph, stream)
-    assert graph.features is not None
     sanity = {
-        "raw_features": judge.embedding(graph.features.scipy()),
-        "propagated_features": judge.embedding(propagated_features(graph)),
+        **judge.feature_rows(),
         "untrained": judge.embedding(untrained.embed(graph).numpy()),
     }
     return Run(
@@ -184,45 +174,3 @@ def _mask_facts(fitted: Fitted) -> dict[str, Any]:
     return {
         key: fitted.facts[key] for key in ("hidden_share", "visible_targets") if key in fitted.facts
     }
-
-
-class _Judge:
-    """The same node splits and the same probe for every row of one run."""
-
-    def __init__(self, cell: Cell, graph: Graph, stream: Stream) -> None:
-        assert graph.labels is not None
-        self.graph, self.labels, self.config = graph, graph.labels, cell.settings.probe
-        self.stream = stream.at("probe")
-        nodes = stream.at("nodes")
-        self.split = graph.node_split or split_nodes(graph.labels, nodes)
-        self.random_splits: list[NodeSplit] = []
-        if graph.node_split is not None and graph.num_nodes < 100_000:
-            self.random_splits = [
-                split_nodes_like(graph.node_split, graph.labels, nodes.at(i))
-                for i in range(RANDOM_SPLITS)
-            ]
-
-    def embedding(self, embedding: Any) -> Metrics:
-        """The probe's metrics on the split, and its accuracy on the random ones beside it."""
-        result = probe(embedding, self.labels, self.split, self.config, self.stream)
-        row = {key: result[key] for key in ("accuracy", "macro_f1", "val_accuracy")}
-        if self.random_splits:
-            row["accuracy_random_splits"] = float(
-                np.mean(
-                    [
-                        probe(embedding, self.labels, split, self.config, self.stream.at(i))[
-                            "accuracy"
-                        ]
-                        for i, split in enumerate(self.random_splits)
-                    ]
-                )
-            )
-        return row
-
-    def fitted(self, fitted: Fitted) -> Metrics:
-        if isinstance(fitted, Embeds):
-            return self.embedding(fitted.embed(self.graph).cpu().numpy())
-        if isinstance(fitted, Classifies):
-            test = self.split.test
-            return classification_metrics(self.labels[test], fitted.classify(self.graph)[test])
-        raise InputError("this method gives no embedding and no classes: evaluate it on links")

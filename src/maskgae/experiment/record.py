@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
 import resource
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from maskgae.evaluation.metrics import summary
 from maskgae.experiment.cell import Cell
-from maskgae.experiment.protocol import RANDOM_SPLITS, Run
-from maskgae.graph.datasets import find_dataset
+from maskgae.experiment.judge import RANDOM_SPLITS
+from maskgae.experiment.protocol import Run
+from maskgae.graph.datasets import DATASETS
 
 PACKAGES = ("maskgae", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
 
@@ -48,16 +46,16 @@ def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[st
 
 def protocol_of(cell: Cell) -> dict[str, Any]:
     """How the numbers come about, in a few words each."""
-    config, entry = cell.settings.split, find_dataset(cell.dataset)
+    config, entry = cell.settings.split, DATASETS.get(cell.dataset)
     if cell.task == "link":
         held_out = f"val {config.val:g}, test {config.test:g} of the pairs, a new split a seed"
         return {
-            "split": "public" if entry.name == "Collab" else held_out,
+            "split": "public" if cell.dataset == "Collab" else held_out,
             "negatives": "as many as positives, uniform non-edges of the whole graph",
             "message_edges": config.message_edges,
             "selection": cell.settings.training.select,
         }
-    public = entry.split == "public"
+    public = entry is not None and entry.split == "public"
     return {
         "split": "public" if public else "random 10/10/80, a new split a seed",
         "random_splits": RANDOM_SPLITS if public else 0,
@@ -76,18 +74,6 @@ def peak_rss_mb() -> float:
     """The largest resident memory of this process so far, in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
-
-
-def write_json(path: Path, document: Any) -> None:
-    """Writes a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _summaries(rows: Sequence[Any]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ import torch
 from maskgae.config import Settings
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.protocol import Run, run_seed
-from maskgae.experiment.record import make_record, peak_rss_mb, versions, write_json
+from maskgae.experiment.record import make_record, peak_rss_mb, versions
+from maskgae.files import write_json
 from maskgae.graph.datasets import load_dataset
 from maskgae.graph.graph import Graph
 from maskgae.training import Listener

@@ -1,0 +1,74 @@
+"""The judge of the node task: the same splits and the same probe for every row of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from maskgae.config import ProbeConfig
+from maskgae.errors import InputError
+from maskgae.evaluation.heuristics import propagated_features
+from maskgae.evaluation.metrics import classification_metrics
+from maskgae.evaluation.probe import probe
+from maskgae.graph.graph import Graph, NodeSplit
+from maskgae.graph.splits import split_nodes, split_nodes_like
+from maskgae.rng import Stream
+from maskgae.training import Classifies, Embeds, Fitted
+
+#: Random node splits of the public split's sizes on which a probe is judged beside it.
+RANDOM_SPLITS = 5
+#: Above this many nodes a public split is large enough to speak for itself.
+LARGE = 100_000
+
+Metrics = Mapping[str, float]
+
+
+class Judge:
+    """Scores embeddings and classifiers on one graph's labels.
+
+    The split is the graph's own where it has one, else random 10/10/80. A public split of a few
+    fixed test nodes says little about chance, so random splits of its sizes stand beside it.
+    """
+
+    def __init__(self, config: ProbeConfig, graph: Graph, stream: Stream) -> None:
+        assert graph.labels is not None
+        self.graph, self.labels, self.config = graph, graph.labels, config
+        self.stream = stream.at("probe")
+        nodes = stream.at("nodes")
+        self.split = graph.node_split or split_nodes(graph.labels, nodes)
+        self.random_splits: list[NodeSplit] = []
+        if graph.node_split is not None and graph.num_nodes < LARGE:
+            self.random_splits = [
+                split_nodes_like(graph.node_split, graph.labels, nodes.at(i))
+                for i in range(RANDOM_SPLITS)
+            ]
+
+    def embedding(self, embedding: Any) -> Metrics:
+        """The probe's metrics on the split, and its mean accuracy on the random ones."""
+        result = probe(embedding, self.labels, self.split, self.config, self.stream)
+        row = {key: result[key] for key in ("accuracy", "macro_f1", "val_accuracy")}
+        if self.random_splits:
+            row["accuracy_random_splits"] = fmean(
+                probe(embedding, self.labels, split, self.config, self.stream.at(i))["accuracy"]
+                for i, split in enumerate(self.random_splits)
+            )
+        return row
+
+    def feature_rows(self) -> dict[str, Metrics]:
+        """The sanity rows that need no network: raw features, and twice-propagated ones."""
+        if self.graph.features is None:
+            return {}
+        return {
+            "raw_features": self.embedding(self.graph.features.scipy()),
+            "propagated_features": self.embedding(propagated_features(self.graph)),
+        }
+
+    def fitted(self, fitted: Fitted) -> Metrics:
+        """The metrics of whatever a method offers for this task."""
+        if isinstance(fitted, Embeds):
+            return self.embedding(fitted.embed(self.graph).cpu().numpy())
+        if isinstance(fitted, Classifies):
+            test = self.split.test
+            return classification_metrics(self.labels[test], fitted.classify(self.graph)[test])
+        raise InputError("this method gives no embedding and no classes: evaluate it on links")

@@ -1,0 +1,156 @@
+"""Fitting one graph of one's own: hold out, train, score, then embed with every edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from maskgae.config import Settings
+from maskgae.errors import InputError
+from maskgae.evaluation.audit import audit_split
+from maskgae.evaluation.metrics import summary
+from maskgae.experiment.cell import Cell
+from maskgae.experiment.judge import Judge
+from maskgae.experiment.protocol import Run, link_run
+from maskgae.experiment.record import make_record
+from maskgae.graph.graph import Graph
+from maskgae.graph.splits import LinkSplit, split_links
+from maskgae.graph.structural import StructuralFeatures
+from maskgae.model import MaskGAENet
+from maskgae.rng import Stream
+from maskgae.training import FittedMaskGAE, Listener, MaskGAEMethod, TrainingState
+
+#: Columns of the features that are made from a graph without any.
+STRUCTURAL_WIDTH = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A trained network with the graph it was trained for and what was measured on the way.
+
+    Args:
+        net: the network.
+        graph: all nodes and all pairs, with the features that the network reads.
+        split: what was held out, or ``None``.
+        structural: what made the features, where the graph brought none.
+        state: where the training ended.
+        record: settings, metrics, sanity rows, audit, times.
+        embedding: ``[N, D]``, with all edges as messages.
+    """
+
+    net: MaskGAENet
+    graph: Graph
+    split: LinkSplit | None
+    structural: StructuralFeatures | None
+    state: TrainingState
+    record: dict[str, Any]
+    embedding: Tensor
+
+
+def fit_graph(
+    graph: Graph,
+    settings: Settings,
+    *,
+    holdout: bool = True,
+    device: str = "cpu",
+    listener: Listener | None = None,
+    start: dict[str, Tensor] | None = None,
+) -> Fit:
+    """Trains on a graph and measures how well it went.
+
+    Args:
+        graph: with or without features; labels are used for evaluation only.
+        settings: everything that can be chosen.
+        holdout: whether to hold out pairs for stopping and for the test; without, all pairs are
+            trained on for the given epochs.
+        device: where to compute.
+        listener: called after every epoch.
+        start: weights to begin with instead of random ones.
+    """
+    if graph.num_pairs == 0:
+        raise InputError(f"{graph.name} has no edges: there is nothing to learn from")
+    stream = Stream(settings.seed)
+    split = None
+    if holdout:
+        split = split_links(graph, settings.split.val, settings.split.test, stream.at("split"))
+    structural = _structural(graph if split is None else split.train, settings, stream)
+    if structural is not None:
+        graph = replace(graph, features=structural.transform(graph))
+        if split is not None:
+            train = replace(split.train, features=structural.transform(split.train))
+            split = replace(split, train=train)
+    method = _WarmStart(settings, device, start)
+    run, fitted = _trained(method, settings, graph, split, listener)
+    embedding = fitted.embed(graph).cpu()
+    cell = Cell("link", graph.name, settings)
+    record = make_record(cell, [run])
+    record["audit"]["features_from_structure"] = structural is not None
+    if graph.labels is not None:
+        _add_label_metrics(record, settings, graph, embedding, stream)
+    return Fit(fitted.net, graph, split, structural, fitted.state, record, embedding)
+
+
+def _structural(train: Graph, settings: Settings, stream: Stream) -> StructuralFeatures | None:
+    """Features from training edges, where there are neither features nor learnable vectors."""
+    if train.features is not None or settings.encoder.node_embedding:
+        return None
+    return StructuralFeatures.fit(train, STRUCTURAL_WIDTH, stream.at("structure"))
+
+
+def _trained(
+    method: MaskGAEMethod,
+    settings: Settings,
+    graph: Graph,
+    split: LinkSplit | None,
+    listener: Listener | None,
+) -> tuple[Run, FittedMaskGAE]:
+    if split is None:
+        fitted = method.fit(graph, None, Stream(settings.seed), listener)
+        seconds = sum(row["seconds"] for row in fitted.state.history)
+        times = {"train": seconds, "evaluate": 0.0}
+        return Run(settings.seed, {}, {}, {}, fitted.facts, times), fitted
+    run, learnt = link_run(
+        method, settings, graph, split, audit_split(graph, split), settings.seed, listener
+    )
+    assert isinstance(learnt, FittedMaskGAE)
+    return run, learnt
+
+
+def _add_label_metrics(
+    record: dict[str, Any], settings: Settings, graph: Graph, embedding: Tensor, stream: Stream
+) -> None:
+    """What a linear probe reads off the embedding, beside the same from plain features."""
+    judge = Judge(settings.probe, graph, stream)
+    rows = {"": judge.embedding(embedding.numpy()), **judge.feature_rows()}
+    for name, row in rows.items():
+        values = {key: summary([value]) for key, value in row.items()}
+        target = record["metrics"] if name == "" else record["sanity"].setdefault(name, {})
+        target.update(values)
+
+
+@dataclass(frozen=True)
+class _WarmStart(MaskGAEMethod):
+    """MaskGAE that begins with given weights."""
+
+    start: dict[str, Tensor] | None = None
+
+    def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
+        net = super().untrained(graph, stream)
+        if self.start is not None:
+            _check_shapes(self.start, net)
+            net.load_state_dict(self.start)
+        return net
+
+
+def _check_shapes(start: dict[str, Tensor], net: MaskGAENet) -> None:
+    own = {name: tuple(value.shape) for name, value in net.state_dict().items()}
+    given = {name: tuple(value.shape) for name, value in start.items()}
+    if own != given:
+        differing = sorted(n for n in own.keys() | given.keys() if own.get(n) != given.get(n))
+        raise InputError(
+            f"the weights to start from do not fit this graph and settings: {differing[0]} is "
+            f"{given.get(differing[0])} there and {own.get(differing[0])} here; "
+            "use the same settings and the same columns"
+        )
