@@ -18,6 +18,10 @@ Datasets = Annotated[
 ]
 
 
+#: Filled in where they exist: in a checkout of the project.
+DOCUMENTS = (Path("docs/results.md"), Path("README.md"))
+
+
 @app.command()
 def reproduce(
     suite: Annotated[str, typer.Argument(metavar="link|node|encoders|all", help="Which table.")],
@@ -28,9 +32,10 @@ def reproduce(
     first_seed: FirstSeed = 0,
     jobs: Jobs = 1,
     results: ResultsFolder = Path("results"),
-    document: Annotated[
-        Path | None, typer.Option("--document", help="The document whose tables are filled in.")
-    ] = Path("docs/results.md"),
+    documents: Annotated[
+        list[Path] | None,
+        typer.Option("--document", help="Where tables are filled in; repeatable."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of the paper's tables and write them beside the published numbers."""
@@ -59,10 +64,11 @@ def reproduce(
     ]
     run_with_progress(tasks, store, jobs, quiet)
     blocks = result_blocks(rows, store, first_seed)
-    if document is not None and document.exists():
-        fill_file(document, blocks)
-        screen.out.print(f"tables written to {document}")
-    else:
+    places = documents or [path for path in DOCUMENTS if path.exists()]
+    for path in places:
+        fill_file(path, blocks)
+        screen.out.print(f"tables written to {path}")
+    if not places:
         for name, block in blocks.items():
             screen.out.print(f"\n{name}\n{block}", markup=False)
 

@@ -27,6 +27,7 @@ def result_blocks(rows: Sequence[Row], store: Store, first_seed: int = 0) -> dic
         here = [(row, record) for row, record in records if row.table == table]
         blocks[table] = _table(table, here)
         blocks[f"{table} cost"] = _costs(here)
+    blocks["readme"] = _readme(records)
     blocks["link hard"] = _hard([r for r in records if r[0].table in ("link", "link baselines")])
     return blocks
 
@@ -103,6 +104,27 @@ def _best_sanity(record: Record, metric: str) -> str:
         return ""
     best = max(rows, key=lambda name: rows[name]["mean"])
     return f"{100 * rows[best]['mean']:.2f} ({best.replace('_', ' ')})"
+
+
+def _readme(rows: Iterable[tuple[Row, Record | None]]) -> str:
+    """One line a dataset and mask: link AUC and AP, node accuracy."""
+    shown: dict[str, dict[str, Record]] = {}
+    for row, record in rows:
+        if row.table in ("link", "node") and record is not None:
+            shown.setdefault(_label(row), {})[row.table] = record
+    lines = []
+    for label, tasks in shown.items():
+        link = tasks.get("link", {}).get("metrics", {})
+        node = tasks.get("node", {}).get("metrics", {})
+        seeds = max(len(record["seeds"]) for record in tasks.values())
+        cells = (
+            _percent(link.get("auc")),
+            _percent(link.get("ap")),
+            _percent(node.get("accuracy")),
+        )
+        lines.append([label, *cells, str(seeds)])
+    header = ["dataset, mask", "link AUC %", "link AP %", "node accuracy %", "seeds"]
+    return markdown_table(header, lines)
 
 
 def _costs(rows: Iterable[tuple[Row, Record | None]]) -> str:
