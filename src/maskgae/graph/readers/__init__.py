@@ -1,0 +1,1 @@
+"""Files of users: edge lists and node tables in, results out."""

@@ -1,0 +1,181 @@
+"""Adjacency matrices: SciPy's ``.npz`` and Matrix Market's ``.mtx``.
+
+Every row is a node, also one without entries; a stored zero is no edge. Ids are what the format
+itself counts by: 0 to N - 1 in ``.npz``, 1 to N in ``.mtx``. Values other than 1 are weights. A
+symmetric matrix says each weight twice, so each direction carries half of it: merged, they add up
+to what was written.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from maskgae.errors import InputError
+from maskgae.graph.readers.archives import Array, load_npz
+from maskgae.graph.readers.messages import five_of, one_line, shown
+from maskgae.graph.readers.numbers import check_weights
+from maskgae.graph.readers.sources import File
+
+#: A matrix may have this many rows, or more where it has that many entries a row at least.
+_FREE_ROWS, _ENTRIES_A_ROW = 10_000_000, 0.05
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a square matrix.
+
+    Shapes:
+        - **edges:** ``[2, E]``
+        - **values:** ``[E]``
+    """
+
+    num_rows: int
+    edges: Array
+    values: Array
+
+
+def is_scipy(arrays: dict[str, Array]) -> bool:
+    """Whether an archive holds a SciPy sparse matrix."""
+    return {"format", "shape", "data"} <= arrays.keys()
+
+
+def read_adjacency(file: File) -> Entries:
+    """The entries of an adjacency matrix, each direction as it is stored."""
+    matrix = _read_mtx(file) if file.ending == ".mtx" else _read_npz(file)
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InputError(
+            f"{file.path}: an adjacency matrix must be square, not {rows:,} by {columns:,}: "
+            "write the edges of two kinds of nodes as a list of pairs"
+        )
+    if rows > _FREE_ROWS and matrix.nnz < _ENTRIES_A_ROW * rows:
+        raise InputError(
+            f"{file.path} claims {rows:,} nodes and has {matrix.nnz:,} entries: leave out nodes "
+            "without edges, or write a list of pairs"
+        )
+    present = matrix.data != 0
+    edges = np.stack([matrix.row[present], matrix.col[present]]).astype(np.int64)
+    values = matrix.data[present].astype(np.float64)
+    check_weights(values, file.path, lambda entry: _place(edges, entry, file.ending))
+    if not np.all(values == 1) and _is_symmetric(edges, values, rows):
+        values = values / 2
+    return Entries(rows, edges, values)
+
+
+def scipy_matrix(file: File, arrays: dict[str, Array]) -> sp.coo_matrix:
+    """The matrix that SciPy's ``save_npz`` wrote, every index checked."""
+    if not is_scipy(arrays):
+        raise InputError(
+            f"{file.path} must hold a sparse matrix saved by scipy.sparse.save_npz, but it holds "
+            f"{five_of(list(arrays)) or 'nothing'}: save the matrix that way, or a list of pairs"
+        )
+    kind = _text(arrays["format"])
+    shape = _shape(file, arrays["shape"])
+    data = arrays["data"]
+    if data.ndim != 1 or data.dtype.kind not in "biuf":
+        raise _broken(file, f"data of type {data.dtype} and {data.ndim} dimensions")
+    try:
+        if kind == "coo":
+            places = (arrays["row"], arrays["col"])
+        elif kind in ("csr", "csc"):
+            places = _expanded(file, arrays["indptr"], arrays["indices"], shape[kind == "csc"])
+            places = places if kind == "csr" else places[::-1]
+        else:
+            raise InputError(
+                f"{file.path} holds a matrix of format {shown(kind)}, but csr, csc or coo is "
+                "needed: save matrix.tocsr()"
+            )
+    except KeyError as error:
+        raise _broken(file, f"no array {error}") from error
+    for place, size in zip(places, shape, strict=True):
+        _check_indices(file, place, size, data.size)
+    return sp.coo_matrix((data, places), shape=shape)
+
+
+def _read_npz(file: File) -> sp.coo_matrix:
+    return scipy_matrix(file, load_npz(file))
+
+
+def _read_mtx(file: File) -> sp.coo_matrix:
+    content = file.content()
+    _check_mtx_header(file, content)
+    try:
+        return sp.coo_matrix(scipy.io.mmread(io.BytesIO(content)))
+    except (ValueError, OverflowError, TypeError, MemoryError) as error:
+        raise file.not_what_it_says("a Matrix Market file", one_line(error)) from error
+
+
+def _check_mtx_header(file: File, content: bytes) -> None:
+    """Refuses what is no sparse real matrix, or promises more entries than there are bytes."""
+    lines = iter(io.BytesIO(content))
+    words = next(lines).decode("latin1").lower().split()
+    if len(words) != 5 or words[0] != "%%matrixmarket":
+        raise file.not_what_it_says("a Matrix Market file", "no line '%%MatrixMarket' at its top")
+    if words[2] != "coordinate" or words[3] not in ("real", "integer", "pattern"):
+        raise InputError(
+            f"{file.path} must be a sparse matrix of real numbers ('coordinate real'), not "
+            f"{shown(' '.join(words[2:4]))}: write it that way"
+        )
+    sizes = next((x for line in lines if (x := line.split()) and not x[0].startswith(b"%")), [])
+    if len(sizes) != 3 or not all(size.isdigit() and len(size) < 19 for size in sizes):
+        raise file.not_what_it_says("a Matrix Market file", "no line with rows, columns, entries")
+    if 4 * int(sizes[2]) > len(content) + 4:  # an entry is at least "1 1\n"
+        raise file.not_what_it_says(
+            "a whole Matrix Market file",
+            f"{int(sizes[2]):,} entries are promised in {len(content):,} bytes",
+        )
+
+
+def _expanded(file: File, indptr: Array, indices: Array, num_rows: int) -> tuple[Array, Array]:
+    """Row and column of each entry of compressed rows."""
+    if indptr.shape != (num_rows + 1,) or indptr.dtype.kind not in "iu":
+        raise _broken(file, "row pointers of another size")
+    counts: Array = np.diff(indptr.astype(np.int64))
+    if indptr[0] != 0 or (counts < 0).any() or indptr[-1] != indices.size:
+        raise _broken(file, "row pointers that do not ascend to the number of entries")
+    return np.repeat(np.arange(num_rows), counts), indices
+
+
+def _check_indices(file: File, places: Array, size: int, entries: int) -> None:
+    if places.shape != (entries,) or places.dtype.kind not in "iu":
+        raise _broken(file, "as many indices as values are needed")
+    if entries and not (places.min() >= 0 and places.max() < size):
+        raise _broken(file, f"indices beyond {size:,}")
+
+
+def _shape(file: File, shape: Array) -> tuple[int, int]:
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
+        raise _broken(file, "shape is not two whole numbers")
+    return int(shape[0]), int(shape[1])
+
+
+def _text(value: Array) -> str:
+    item: Any = value.item() if value.size == 1 else ""
+    return item.decode("latin1") if isinstance(item, bytes) else str(item)
+
+
+def _is_symmetric(edges: Array, values: Array, num_rows: int) -> bool:
+    matrix = sp.csr_array((values, tuple(edges)), shape=(num_rows, num_rows))
+    return (abs(matrix - matrix.T) > 0).nnz == 0
+
+
+def _broken(file: File, reason: str) -> InputError:
+    return file.not_what_it_says("a sparse matrix of SciPy", reason)
+
+
+def _place(edges: Array, entry: int, ending: str) -> str:
+    row, column = edges[:, entry] + int(ending == ".mtx")
+    return f"row {row}, column {column}"
+
+
+def matrix_ids(num_rows: int, ending: str) -> Sequence[int]:
+    """What the rows are called: from 0 in NumPy's files, from 1 in Matrix Market's."""
+    first = int(ending == ".mtx")
+    return range(first, first + num_rows)
