@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from maskgae.cli import evaluate, reproduce, screen, show
+from maskgae.cli import ablate, evaluate, reproduce, screen, show, tune
 from maskgae.cli.app import app
 from maskgae.errors import InputError, RunError
 
-__all__ = ["app", "evaluate", "main", "reproduce", "show"]
+__all__ = ["ablate", "app", "evaluate", "main", "reproduce", "show", "tune"]
 
 
 def main() -> None:

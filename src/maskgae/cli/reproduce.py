@@ -73,13 +73,15 @@ def reproduce(
             screen.out.print(f"\n{name}\n{block}", markup=False)
 
 
-def run_with_progress(tasks: list[Any], store: Any, jobs: int, quiet: bool) -> None:
+def run_with_progress(
+    tasks: list[Any], store: Any, jobs: int, quiet: bool, run: Any = None
+) -> None:
     """Runs what is missing behind one bar over all of it, with the time left."""
-    from maskgae.experiment import run_missing
+    from maskgae.experiment import run_missing, run_seed
 
     todo = [task for task in tasks if store.load(*task) is None]
     kept = len(tasks) - len(todo)
     screen.err.print(f"{kept} of {len(tasks)} runs are there, {len(todo)} to go")
     with screen.overall_progress(quiet, len(todo)) as advance:
-        for cell, seed in run_missing(todo, store, jobs):
+        for cell, seed in run_missing(todo, store, jobs, run or run_seed):
             advance(f"{cell.task} {cell.dataset} {cell.method} {cell.settings.mask.kind} {seed}")

@@ -1,0 +1,59 @@
+"""``maskgae tune``: a grid of settings, judged on validation data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from maskgae.cli import screen
+from maskgae.cli.app import app
+from maskgae.cli.options import Assignments, ConfigFile, overrides, prepare_torch
+from maskgae.cli.reproduce import Jobs, run_with_progress
+from maskgae.config import parse_assignment
+from maskgae.errors import InputError
+
+
+@app.command()
+def tune(
+    task: Annotated[str, typer.Argument(help="link or node.", metavar="link|node")],
+    grid: Annotated[
+        list[str],
+        typer.Option("--grid", help="A setting and its values; repeatable.", metavar="KEY=[V,...]"),
+    ],
+    dataset: Annotated[str, typer.Option(help="A name from 'maskgae datasets'.")] = "imports",
+    mask: Annotated[str, typer.Option(help="edge, path or none.")] = "edge",
+    seeds: Annotated[int, typer.Option(help="Runs a point of the grid.", min=1)] = 3,
+    jobs: Jobs = 1,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
+    results: Annotated[Path, typer.Option(help="Where the log is kept.")] = Path("results/tune"),
+) -> None:
+    """Try a grid of settings on validation data; the test is never looked at. Resumable."""
+    from maskgae.experiment import Store
+    from maskgae.experiment.tuning import FIRST_SEED, grid_cells, ranking, validate_seed
+
+    axes = dict(_axis(text) for text in grid)
+    cells = grid_cells(task, dataset, mask, axes, overrides(config, assignments))
+    prepare_torch("cpu", 1)
+    store, numbers = Store(results), range(FIRST_SEED, FIRST_SEED + seeds)
+    tasks = [(cell, seed) for seed in numbers for cell in cells]
+    run_with_progress(tasks, store, jobs, quiet=False, run=validate_seed)
+    table = Table(box=None, pad_edge=False)
+    for name in (*axes, "validation", "n", "s a run"):
+        table.add_column(name, no_wrap=True)
+    for row in ranking(cells, numbers, store):
+        values = row["cell"].settings.flat()
+        count = len(row["values"])
+        chosen = (str(values[key]) for key in axes)
+        table.add_row(*chosen, screen.percent(row), str(count), f"{row['train_s'] / count:.0f}")
+    screen.out.print(table)
+
+
+def _axis(text: str) -> tuple[str, list[object]]:
+    key, values = parse_assignment(text)
+    if not isinstance(values, list):
+        raise InputError(f"--grid takes a list of values, such as mask.p=[0.3,0.5], not '{text}'")
+    return key, values
