@@ -122,7 +122,7 @@ def id_column(columns: Columns, place: int, cells: pa.ChunkedArray) -> pa.Chunke
     row = pc.index(empty, True).as_py()
     if row >= 0:
         raise InputError(
-            f"{columns.file.path}: every edge needs two ids, but column {shown(name)} is empty on "
+            f"{columns.file.path}: every row needs its ids, but column {shown(name)} is empty on "
             f"{columns.place_of_row(row)}: mend or drop that row"
         )
     try:
@@ -153,7 +153,8 @@ def checked_ids(file: File, ids: IdArray, strip: bool | None) -> list[str]:
                 f"{file.path}: ids {shown(twin)} and {shown(twin.strip())} differ by blanks only: "
                 "say whether to strip ids or to keep the blanks"
             )
-        notes.append(f"{len(blank):,} ids have blanks around them, such as {shown(blank[0].as_py())}")
+        example = shown(blank[0].as_py())
+        notes.append(f"{len(blank):,} ids have blanks around them, such as {example}")
     broken = pc.sum(pc.match_substring(words, "\n")).as_py()
     if broken:
         notes.append(f"{broken:,} ids contain line breaks; is a quote not closed?")
