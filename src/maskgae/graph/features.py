@@ -231,7 +231,8 @@ def as_features(x: Any) -> Features:
                 f"features must have two dimensions, not {array.ndim}: [nodes, columns]"
             )
         try:
-            array = np.ascontiguousarray(array, dtype=np.float32)
+            # Writable, as torch wants it: a read-only array is copied.
+            array = np.require(array, np.float32, ["C", "W"])
         except (TypeError, ValueError) as error:
             raise InputError(f"features must be numbers: {error}; encode text first") from None
         if np.count_nonzero(array) > BREAK_EVEN_DENSITY * array.size:
@@ -250,6 +251,18 @@ def as_features(x: Any) -> Features:
             torch.from_numpy(matrix.data.astype(np.float32)),
         )
     )
+
+
+def scaled_rows(features: Features, length: float = 1.0) -> Features:
+    """The features with every row brought to one length; a row of zeros stays what it is.
+
+    >>> scaled_rows(as_features([[3.0, 4.0], [0.0, 0.0]])).dense().tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    rows = features.scipy()
+    found = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).reshape(-1))
+    scale = np.divide(length, found, out=np.zeros_like(found), where=found > 0)
+    return as_features(sp.diags(scale) @ rows)
 
 
 def _check_finite(values: np.ndarray[Any, Any]) -> None:
