@@ -94,6 +94,18 @@ def test_weighted_sums_have_the_right_gradient(rows: int, monkeypatch: pytest.Mo
     assert torch.autograd.gradcheck(ours.weighted_sum, (x, weights))
 
 
+@pytest.mark.parametrize("side", ["sources", "destinations"])
+@pytest.mark.parametrize("rows", [32, 10])
+def test_rows_for_entries_have_the_right_gradient(side: str, rows: int) -> None:
+    whole = Adjacency.of(random_graph(False))
+    ours = whole if rows == 32 else chunk(whole, rows)
+    x = torch.linspace(-1, 1, 4 * 32, dtype=torch.float64).view(32, 2, 2)
+    x = (x if side == "sources" else x[:rows]).clone().requires_grad_()
+    index = ours.csr.indices if side == "sources" else ours.csr.row_of_entry()
+    assert getattr(ours, side)(x).equal(x[index])
+    assert torch.autograd.gradcheck(getattr(ours, side), x)
+
+
 def test_a_weighted_sum_by_hand() -> None:
     # Entries: 0-1, 1-0, 1-2, 2-1.
     weights = torch.tensor([[1.0], [2.0], [3.0], [4.0]])

@@ -1,6 +1,6 @@
 """Every convolution equals PyG's with the same weights, on every kind of input."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -160,6 +160,31 @@ def test_a_chunk_of_rows_gives_the_first_rows(
     grads = [torch.autograd.grad(out.square().sum(), weights) for out in (ours, expected)]
     for ours, expected in zip(*grads, strict=True):
         torch.testing.assert_close(ours, expected, atol=1e-4, rtol=1e-5)
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("kind", CONVS)
+@pytest.mark.usefixtures("two_threads")
+def test_gradients_repeat_themselves_on_several_threads(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    big = Graph.from_edges(rng.integers(0, 2000, (2, 20_000)), 2000)
+    layer, adjacency = conv(kind), Adjacency.of(big)
+    x = torch.from_numpy(rng.normal(size=(2000, IN)).astype(np.float32)).requires_grad_()
+
+    def gradients() -> list[Tensor]:
+        out = layer(DenseFeatures(x), adjacency).square().sum()
+        return list(torch.autograd.grad(out, [x, *layer.parameters()]))
+
+    first = gradients()
+    for _ in range(3):
+        assert all(one.equal(other) for one, other in zip(first, gradients(), strict=True))
 
 
 @pytest.mark.parametrize("kind", CONVS)

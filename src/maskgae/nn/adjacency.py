@@ -119,8 +119,41 @@ class Adjacency:
         out: Tensor = _WeightedSum.apply(x, weights, self)
         return out
 
+    def destinations(self, x: Tensor) -> Tensor:
+        """The row of ``x`` that belongs to each entry's destination, ``[n_dst, ...]``."""
+        out: Tensor = _Pick.apply(x, self.csr.row_of_entry(), self._entries_of_destinations)
+        return out
+
+    def sources(self, x: Tensor) -> Tensor:
+        """The row of ``x`` that belongs to each entry's source, ``[n_src, ...]``."""
+        out: Tensor = _Pick.apply(x, self.csr.indices, self._entries_of_sources)
+        return out
+
+    def _entries_of_destinations(self) -> CSR:
+        count = self.csr.num_entries
+        return CSR(self.csr.indptr, torch.arange(count, device=self.csr.indptr.device), count)
+
+    def _entries_of_sources(self) -> CSR:
+        order = self._order()
+        indptr = self.csr.indptr if self.symmetric else self.csr.transposed(order).indptr
+        return CSR(indptr, order, self.csr.num_entries)
+
     def __repr__(self) -> str:
         return f"Adjacency({self.num_dst}, {self.num_src}, entries={self.csr.num_entries})"
+
+
+class _Pick(torch.autograd.Function):
+    """Rows by index; the gradient sums them up again in a fixed order, whatever the threads do."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, index: Tensor, entries: Callable[[], CSR]) -> Tensor:
+        ctx.entries = entries
+        return x.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        summed = ctx.entries().matmul(grad.flatten(1))
+        return summed.view(-1, *grad.shape[1:]), None, None
 
 
 class _WeightedSum(torch.autograd.Function):

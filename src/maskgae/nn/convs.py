@@ -143,10 +143,10 @@ class GATConv(Conv):
         # [n_src, heads], [n_dst, heads]
         src = (h * self.att_src).sum(-1)
         dst = (h[: adjacency.num_dst] * self.att_dst).sum(-1)
-        rows, columns = adjacency.csr.row_of_entry(), adjacency.csr.indices
-        entries = F.leaky_relu(src[columns] + dst[rows], NEGATIVE_SLOPE)
+        joined = adjacency.sources(src) + adjacency.destinations(dst)
+        entries = F.leaky_relu(joined, NEGATIVE_SLOPE)
         own = F.leaky_relu(src[: adjacency.num_dst] + dst, NEGATIVE_SLOPE)
-        return _attend(h, entries, own, rows, adjacency) + self.bias
+        return _attend(h, entries, own, adjacency) + self.bias
 
 
 class GATv2Conv(Conv):
@@ -173,16 +173,15 @@ class GATv2Conv(Conv):
         # [n_src, heads, d], [n_dst, heads, d]
         src = (src + self.lin_src.bias).view(-1, self.heads, self.out_channels)
         dst = (dst[: adjacency.num_dst] + self.lin_dst.bias).view(-1, self.heads, self.out_channels)
-        rows, columns = adjacency.csr.row_of_entry(), adjacency.csr.indices
-        entries = self._logits(src[columns] + dst[rows])
+        entries = self._logits(adjacency.sources(src) + adjacency.destinations(dst))
         own = self._logits(src[: adjacency.num_dst] + dst)
-        return _attend(src, entries, own, rows, adjacency) + self.bias
+        return _attend(src, entries, own, adjacency) + self.bias
 
     def _logits(self, joined: Tensor) -> Tensor:
         return (F.leaky_relu(joined, NEGATIVE_SLOPE) * self.att).sum(-1)
 
 
-def _attend(h: Tensor, entries: Tensor, own: Tensor, rows: Tensor, adjacency: Adjacency) -> Tensor:
+def _attend(h: Tensor, entries: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
     """Softmax over each node's neighbours and itself, then the weighted sum of their vectors.
 
     Shapes:
@@ -191,6 +190,7 @@ def _attend(h: Tensor, entries: Tensor, own: Tensor, rows: Tensor, adjacency: Ad
         - **output:** ``[n_dst, heads * d]``
     """
     # The largest logit of a row is subtracted for range only, so it carries no gradient.
+    rows = adjacency.csr.row_of_entry()
     index = rows.unsqueeze(1).expand_as(entries)
     top = own.detach().scatter_reduce(0, index, entries.detach(), "amax")
     weights, own_weight = (entries - top[rows]).exp(), (own - top).exp()
