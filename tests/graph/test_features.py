@@ -117,6 +117,12 @@ def test_other_containers_and_types() -> None:
     assert as_features(features) is features
 
 
+def test_read_only_arrays_are_welcome() -> None:
+    array = np.ones((2, 2), dtype=np.float32)
+    array.flags.writeable = False
+    assert as_features(array).dense().equal(torch.ones(2, 2))
+
+
 def test_repeated_entries_of_a_sparse_matrix_add_up() -> None:
     twice = sp.coo_array((np.ones(2), ([0, 0], [3, 3])), shape=(20, 20))
     assert as_features(twice).dense()[0, 3] == 2

@@ -91,6 +91,15 @@ def test_a_two_by_two_list_is_a_list_of_pairs_and_an_array_is_not() -> None:
     assert Graph.from_edges(np.array([(0, 0), (1, 2)])).pairs.tolist() == [[0, 0], [1, 2]]
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float64])
+def test_labels_of_any_type_and_read_only_ones(kind: type) -> None:
+    labels = np.array([0, 1, 2], dtype=kind)
+    labels.flags.writeable = False
+    for form in (labels, labels.tolist(), torch.tensor([0, 1, 2])):
+        graph = Graph.from_edges([(0, 1)], 3, labels=form)
+        assert graph.labels is not None and graph.labels.tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("edges", [[], np.empty((2, 0)), torch.empty(0, 2)])
 def test_no_edges_at_all(edges: Any) -> None:
     graph = Graph.from_edges(edges, 3)
@@ -148,6 +157,14 @@ def test_pyg_data_of_one_direction_and_no_extras() -> None:
     back = Graph.from_pyg(Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3))
     assert back.pairs.tolist() == [[0], [1]]
     assert (back.num_nodes, back.features, back.labels) == (3, None, None)
+
+
+def test_pyg_data_with_a_part_of_a_split_or_several_splits() -> None:
+    edges, mask = torch.tensor([[0], [1]]), torch.tensor([True, False])
+    some = Data(edge_index=edges, num_nodes=2, train_mask=mask, test_mask=~mask)
+    assert Graph.from_pyg(some).node_split is None
+    several = dict.fromkeys(("train_mask", "val_mask", "test_mask"), torch.stack([mask, mask], 1))
+    assert Graph.from_pyg(Data(edge_index=edges, num_nodes=2, **several)).node_split is None
 
 
 def test_scipy_round_trip_keeps_weights(graph: Graph) -> None:

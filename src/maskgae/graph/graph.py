@@ -177,12 +177,14 @@ class Graph:
             num_nodes = (
                 features.num_rows if features is not None else int(array.max(initial=-1)) + 1
             )
+        if labels is not None:
+            labels = torch.from_numpy(np.asarray(labels).astype(np.int64))
         pairs, summed, cleaning = canonical_pairs(array, num_nodes, weights)
         return cls(
             num_nodes=num_nodes,
             pairs=pairs,
             features=features,
-            labels=None if labels is None else torch.as_tensor(np.asarray(labels)).long(),
+            labels=labels,
             node_split=node_split,
             weights=summed,
             name=name,
@@ -215,8 +217,8 @@ class Graph:
     def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
         """A graph from PyG's ``Data``, with ``x``, ``y`` and split masks where it has them."""
         split = None
-        if getattr(data, "train_mask", None) is not None and data.train_mask.dim() == 1:
-            masks = (data.train_mask, data.val_mask, data.test_mask)
+        masks: list[Any] = [data.get(f"{part}_mask") for part in ("train", "val", "test")]
+        if all(mask is not None and mask.dim() == 1 for mask in masks):
             split = NodeSplit(*(mask.nonzero().squeeze(1) for mask in masks))
         labels = getattr(data, "y", None)
         return cls.from_edges(
