@@ -30,6 +30,8 @@ ORDER = [
     "presets",
     "experiment",
     "fitting",
+    "runs",
+    "runs",
     "analysis",
     "estimator",
     "report",
