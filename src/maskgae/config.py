@@ -182,6 +182,9 @@ class SplitConfig:
     message_edges: str = setting(
         "train_val", "edges the encoder sees at the test", choices=("train", "train_val")
     )
+    hard_negatives: int = setting(
+        0, "non-edges alike to an edge that each test pair is ranked against; 0: none", low=0
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from maskgae.baselines import BASELINES
 from maskgae.config import Settings
 from maskgae.errors import InputError, nearest
 from maskgae.graph.datasets import find_dataset
@@ -19,6 +20,7 @@ TASKS = ("link", "node")
 #: Name -> how to make the method from the cell's settings and a device.
 METHODS: dict[str, Callable[[Settings, str], Method]] = {
     "maskgae": lambda settings, device: MaskGAEMethod(settings, device),
+    **BASELINES,
 }
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
+from torch import Tensor
+
 from maskgae.config import ProbeConfig
 from maskgae.errors import InputError
 from maskgae.evaluation.heuristics import propagated_features
@@ -64,11 +66,17 @@ class Judge:
             "propagated_features": self.embedding(propagated_features(self.graph)),
         }
 
+    def classes(self, predicted: Tensor) -> Metrics:
+        """The metrics of a class for each node, ``[N]``."""
+        val, test = self.split.val, self.split.test
+        row = classification_metrics(self.labels[test], predicted[test])
+        row["val_accuracy"] = float((self.labels[val] == predicted[val]).double().mean())
+        return row
+
     def fitted(self, fitted: Fitted) -> Metrics:
         """The metrics of whatever a method offers for this task."""
         if isinstance(fitted, Embeds):
             return self.embedding(fitted.embed(self.graph).cpu().numpy())
         if isinstance(fitted, Classifies):
-            test = self.split.test
-            return classification_metrics(self.labels[test], fitted.classify(self.graph)[test])
+            return self.classes(fitted.classify(self.graph).cpu())
         raise InputError("this method gives no embedding and no classes: evaluate it on links")

@@ -14,12 +14,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from maskgae.baselines import as_scorer
 from maskgae.config import Settings
 from maskgae.errors import InputError
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.heuristics import link_heuristics
-from maskgae.evaluation.metrics import link_metrics
 from maskgae.experiment.cell import Cell
+from maskgae.experiment.contest import Contest
 from maskgae.experiment.judge import Judge, Metrics
 from maskgae.graph.datasets import public_link_split
 from maskgae.graph.graph import Graph
@@ -34,7 +35,6 @@ from maskgae.training import (
     Listener,
     MaskGAEMethod,
     Method,
-    Scores,
     Validation,
 )
 
@@ -80,17 +80,23 @@ def link_run(
     seed: int,
     listener: Listener | None = None,
 ) -> tuple[Run, Fitted]:
-    """Fits a method on a split's training graph and scores its test pairs once."""
+    """Fits a method on a split's training graph and scores its test pairs once.
+
+    A method that only embeds gets the scorer of every frozen embedding.
+    """
     stream, started = Stream(seed), time.perf_counter()
     validation = Validation(split.val, split.val_negatives)
     fitted = method.fit(split.train, validation, stream, listener)
+    fitted = as_scorer(fitted, split.train, validation, stream)
     trained = time.perf_counter()
     messages = split.messages(settings.split.message_edges)
-    pairs = torch.cat([split.test, split.test_negatives], dim=1)
-    scores = {"method": _pair_scores(fitted, messages, pairs)}
+    hard = settings.split.hard_negatives
+    contest = Contest.of(split, graph, messages, hard, stream.at("hard"))
+    pairs = contest.pairs
+    scores = {"method": fitted.score(messages, pairs)}
     scores |= {name: torch.from_numpy(s) for name, s in link_heuristics(messages, pairs).items()}
     scores["untrained"] = _untrained_scores(settings, split.train, messages, pairs, stream)
-    rows = {name: _link_row(values, split.test.shape[1]) for name, values in scores.items()}
+    rows = {name: contest.row(values) for name, values in scores.items()}
     run = Run(
         seed=seed,
         metrics=rows.pop("method"),
@@ -150,12 +156,6 @@ def _link_split(cell: Cell, graph: Graph, stream: Stream) -> tuple[LinkSplit, di
     return split, {**audit, "repeated_edges": public.repeated, "known": public.known}
 
 
-def _pair_scores(fitted: Fitted, messages: Graph, pairs: Tensor) -> Tensor:
-    if not isinstance(fitted, Scores):
-        raise InputError("this method scores no pairs: evaluate it on the node task")
-    return fitted.score(messages, pairs).cpu()
-
-
 def _untrained_scores(
     settings: Settings, train: Graph, messages: Graph, pairs: Tensor, stream: Stream
 ) -> Tensor:
@@ -163,11 +163,6 @@ def _untrained_scores(
     net = MaskGAEMethod(settings).untrained(train, stream)
     z = F.normalize(net.embed(messages), dim=1)
     return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in pairs.split(65536, dim=1)])
-
-
-def _link_row(scores: Tensor, positives: int) -> Metrics:
-    values = scores.double().numpy()
-    return link_metrics(values[:positives], values[positives:])
 
 
 def _mask_facts(fitted: Fitted) -> dict[str, Any]:
