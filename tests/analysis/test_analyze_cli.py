@@ -68,6 +68,26 @@ def test_graph_says_what_it_found_in_words(tmp_path: Path) -> None:
     assert document["suggestion"]["settings"]["mask.p"] == 0.3
 
 
+def test_own_files_are_read(tmp_path: Path) -> None:
+    edges, nodes, out = tmp_path / "e.csv", tmp_path / "n.csv", tmp_path / "g.json"
+    edges.write_text("source,target\na,b\nb,c\na,c\nc,d\n")
+    nodes.write_text("id,size,group\na,1,x\nb,2,x\nc,4,x\nd,9,y\n")
+    assert "subgraph overlap" in run("overlap", "--edges", str(edges), "--hops", "1")
+    run(
+        "graph",
+        "--edges",
+        str(edges),
+        "--nodes",
+        str(nodes),
+        "--label",
+        "group",
+        "--json",
+        str(out),
+    )
+    facts = json.loads(out.read_text())["facts"]
+    assert (facts["nodes"], facts["pairs"], facts["edge_homophily"]) == (4, 4, 0.75)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -76,6 +96,8 @@ def test_graph_says_what_it_found_in_words(tmp_path: Path) -> None:
         (["overlap", "--dataset", "imports", "--mask", "egde"], "did you mean 'edge'"),
         (["overlap", "--dataset", "imports", "--set", "mask.p=1"], "mask.p must lie in"),
         (["graph", "--dataset", "imports", "--edges", "x.csv"], "either --dataset NAME"),
+        (["graph", "--dataset", "imports", "--nodes", "x.csv"], "--nodes goes with --edges"),
+        (["graph", "--edges", "x.csv", "--label", "y"], "no --nodes was given"),
     ],
 )
 def test_wrong_usage_is_refused(arguments: list[str], message: str) -> None:

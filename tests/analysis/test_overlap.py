@@ -8,7 +8,14 @@ import pytest
 import torch
 
 from maskgae.analysis import information_bound, overlap, overlap_row, subgraph_overlap
-from maskgae.analysis.comparison import NEAREST_PATH, PAPER, PAPER_MASK, distance, overlap_rows
+from maskgae.analysis.comparison import (
+    NEAREST_PATH,
+    PAPER,
+    PAPER_MASK,
+    distance,
+    overlap_rows,
+    paper_values,
+)
 from maskgae.config import MaskConfig
 from maskgae.errors import InputError
 from maskgae.graph import Graph
@@ -151,6 +158,13 @@ def test_masks_reduce_overlap_and_bound() -> None:
     assert reference.hidden_share == pytest.approx(0.49, abs=0.06)
     assert strict.se is not None
     assert overlap_row(graph, MaskConfig(), 2, seeds=[0]).se is None
+
+
+def test_the_papers_values_stand_beside_its_own_ratio_only() -> None:
+    rows = [overlap_row(BOW_TIE, MaskConfig(p=p), 2) for p in (0.7, 0.3)]
+    assert paper_values("Cora", rows[0]) == (0.3174, 0.2957)
+    assert paper_values("Cora", rows[1]) is None
+    assert paper_values("Photo", rows[0]) is None
 
 
 cora_and_citeseer = pytest.mark.parametrize(

@@ -19,6 +19,7 @@ The paper's lemma reads :math:`\sigma \sqrt{2 I} \ge \gamma E[N^k_{uv}]` with
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from maskgae.analysis.overlap import Overlap
 from maskgae.errors import InputError
@@ -35,7 +36,8 @@ ASSUMPTIONS = (
 def information_bound(overlaps: Sequence[Overlap]) -> float:
     r"""The bound in units of :math:`\gamma^2`, from one or several masks of the same graph.
 
-    The expectation runs over masks and pairs; :math:`N_k` is the largest subgraph of any of them.
+    Each mask leaves a graph with its own expectation over pairs and its own :math:`N_k`; the
+    bounds are averaged.
 
     >>> from maskgae.analysis.overlap import subgraph_overlap
     >>> from maskgae.graph import Graph
@@ -45,5 +47,4 @@ def information_bound(overlaps: Sequence[Overlap]) -> float:
     """
     if not overlaps:
         raise InputError("an information bound needs one overlap at least, and none was given")
-    shared = sum(overlap.shared_nodes for overlap in overlaps) / len(overlaps)
-    return shared**2 / max(overlap.largest for overlap in overlaps)
+    return fmean(overlap.shared_nodes**2 / overlap.largest for overlap in overlaps)

@@ -50,11 +50,13 @@ class OverlapRow:
 
     ``se`` and ``se_edge`` are standard errors of the two means: over masks, which takes in the
     sampling of pairs, or over sampled pairs where there is no mask; ``None`` for a single mask.
+    ``ratio`` is the mask's p or q, ``shared_nodes`` and ``largest`` are means over masks, and
     ``bound`` is that of Proposition 1 in units of gamma squared.
     """
 
     mask: str
     semantics: str | None
+    ratio: float | None
     hops: int
     o_node: float
     o_edge: float
@@ -94,6 +96,7 @@ def overlap_row(
     return OverlapRow(
         mask=config.kind,
         semantics=None if unmasked else config.semantics,
+        ratio={"edge": config.p, "path": config.q}.get(config.kind),
         hops=hops,
         o_node=fmean(o.o_node for o in overlaps),
         o_edge=fmean(o.o_edge for o in overlaps),
@@ -105,7 +108,7 @@ def overlap_row(
         pairs=round(fmean(o.pairs for o in overlaps)),
         exact=all(o.exact for o in overlaps),
         shared_nodes=fmean(o.shared_nodes for o in overlaps),
-        largest=max(o.largest for o in overlaps),
+        largest=round(fmean(o.largest for o in overlaps)),
         bound=information_bound(overlaps),
     )
 
@@ -128,16 +131,18 @@ def overlap_rows(
     return rows
 
 
-def paper_values(dataset: str, mask: str, hops: int) -> tuple[float, float] | None:
-    """The paper's O_node and O_edge, where it has them."""
-    return PAPER.get((dataset, mask, hops))
+def paper_values(dataset: str, row: OverlapRow) -> tuple[float, float] | None:
+    """The paper's O_node and O_edge for a row, where it has them: it masks at 0.7 only."""
+    if row.ratio not in (None, PAPER_MASK.p):
+        return None
+    return PAPER.get((dataset, row.mask, row.hops))
 
 
 def distance(dataset: str, rows: Sequence[OverlapRow]) -> float | None:
     """Mean absolute difference of rows to the paper's values, ``None`` where it has none."""
     gaps: list[float] = []
     for row in rows:
-        published = paper_values(dataset, row.mask, row.hops)
+        published = paper_values(dataset, row)
         if published is not None:
             gaps += [abs(row.o_node - published[0]), abs(row.o_edge - published[1])]
     return fmean(gaps) if gaps else None
@@ -147,7 +152,7 @@ def nearest_path_rows(
     graph: Graph, dataset: str, hops: Sequence[int], seeds: Sequence[int]
 ) -> list[OverlapRow]:
     """The reading that comes nearest to the paper's path column, for the datasets it has."""
-    known = [k for k in hops if paper_values(dataset, "path", k) is not None]
+    known = [k for k in hops if (dataset, "path", k) in PAPER]
     return [overlap_row(graph, NEAREST_PATH, k, seeds) for k in known]
 
 
@@ -159,8 +164,7 @@ def overlap_document(
     seeds: Sequence[int],
 ) -> dict[str, Any]:
     """All of it as one JSON document; fractions throughout."""
-    cells = sorted({(row.mask, row.hops) for row in rows})
-    published = {cell: paper_values(name, *cell) for cell in cells}
+    published = {(row.mask, row.hops): paper_values(name, row) for row in rows}
     return {
         "dataset": name,
         "mask": {k: v for k, v in asdict(config).items() if k not in ("kind", "semantics")},

@@ -202,8 +202,8 @@ def _choose_width(facts: GraphFacts, suggestion: Suggestion) -> None:
 
 def _choose_dropout(facts: GraphFacts, suggestion: Suggestion) -> None:
     if facts.feature_density is None:
-        reason = "No features: a learnable vector for each node takes their place."
-        suggestion.add(reason, encoder__node_embedding=64, encoder__dropout=0.2)
+        reason = "No features: they are made from degrees and singular vectors of the edges."
+        suggestion.add(reason, encoder__dropout=0.2)
     elif facts.nodes >= 50_000:
         reason = "Little dropout: a graph of this size is hard to learn by heart."
         suggestion.add(reason, encoder__dropout=0.2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,6 +86,12 @@ def overlap(
 def graph_verb(
     dataset: DatasetName = None,
     edges: EdgeFile = None,
+    nodes: Annotated[
+        Path | None, typer.Option(help="A table of its nodes: their features.", metavar="FILE")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The column of --nodes with classes.", metavar="COLUMN")
+    ] = None,
     threads: Threads = 0,
     json: JsonFile = None,
 ) -> None:
@@ -96,7 +101,7 @@ def graph_verb(
 
     check_writable(json)
     prepare_torch("cpu", threads)
-    graph = _load(dataset, edges)
+    graph = _load(dataset, edges, nodes, label)
     facts = measure_graph(graph)
     reading, start = assess(facts), suggest(graph, facts)
     counted = 0 if facts.overlap is None else facts.overlap.pairs
@@ -109,18 +114,26 @@ def graph_verb(
         write_json(json, document | {"suggestion": asdict(start), "masked_overlap": asdict(masked)})
 
 
-def _load(dataset: str | None, edges: Path | None) -> Graph:
+def _load(
+    dataset: str | None, edges: Path | None, nodes: Path | None = None, label: str | None = None
+) -> Graph:
     if (dataset is None) == (edges is None):
         raise InputError("one graph is needed: give either --dataset NAME or --edges FILE")
+    if edges is None and nodes is not None:
+        raise InputError("--nodes goes with --edges: a named dataset brings its own features")
+    if nodes is None and label is not None:
+        raise InputError("--label names a column of --nodes, and no --nodes was given")
     if dataset is not None:
         from maskgae.graph.datasets import load_dataset
 
         return load_dataset(dataset)
-    reader = getattr(import_module("maskgae.graph.readers"), "read_graph", None)
-    if reader is None:
-        raise InputError("--edges needs the readers of graph files, which are not installed")
-    graph: Graph = reader(edges)
-    return graph
+    from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
+
+    assert edges is not None
+    if nodes is None:
+        return build_graph(read_edges(edges)).graph
+    table = read_nodes(nodes)
+    return build_graph(read_edges(edges), table, fit_encoder(table, label)).graph
 
 
 def _hops_and_masks(

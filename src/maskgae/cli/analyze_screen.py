@@ -43,7 +43,7 @@ def show_overlap(
 def _overlap_table(name: str, rows: Sequence[OverlapRow]) -> Table:
     from maskgae.analysis.comparison import paper_values
 
-    theirs = [paper_values(name, row.mask, row.hops) for row in rows]
+    theirs = [paper_values(name, row) for row in rows]
     numbers = ["k", "O_node", "O_edge", *(["paper's"] if any(theirs) else []), "hidden"]
     table = _table(["mask", "semantics"], numbers)
     for row, values in zip(rows, theirs, strict=True):
