@@ -1,0 +1,61 @@
+"""What metrics and rows are called, and how numbers are written, on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+METRIC_NAMES = {
+    "auc": "AUC",
+    "ap": "AP",
+    "hits@10": "Hits@10",
+    "hits@20": "Hits@20",
+    "hits@50": "Hits@50",
+    "hits@100": "Hits@100",
+    "mrr": "MRR",
+    "accuracy": "accuracy",
+    "macro_f1": "macro-F1",
+}
+
+ROW_NAMES = {
+    "maskgae": "MaskGAE",
+    "common_neighbours": "common neighbours",
+    "adamic_adar": "Adamic-Adar",
+    "resource_allocation": "resource allocation",
+    "degree_product": "product of degrees",
+    "feature_cosine": "feature cosine",
+    "raw_features": "raw features",
+    "propagated_features": "twice-propagated features",
+    "untrained": "untrained encoder",
+}
+
+
+def percent(summary: Mapping[str, Any]) -> str:
+    """Mean and standard deviation in percent.
+
+    >>> percent({"mean": 0.9612, "std": 0.0031}), percent({"mean": 0.5, "std": None})
+    ('96.12 ± 0.31', '50.00')
+    """
+    mean, std = summary["mean"], summary.get("std")
+    return f"{100 * mean:.2f}" if std is None else f"{100 * mean:.2f} ± {100 * std:.2f}"
+
+
+def shown(value: Any) -> str:
+    """A value for a reader.
+
+    >>> shown(12004), shown(0.25), shown(True), shown((0.1, 1.0)), shown(None), shown({"a": 2})
+    ('12,004', '0.25', 'yes', '0.1, 1', '–', 'a 2')
+    """
+    if value is None or value == "" or value == () or value == []:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {shown(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(item) for item in value)
+    return str(value)

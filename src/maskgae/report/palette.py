@@ -1,0 +1,31 @@
+"""Colours that hold on a white and on a dark page, and for colour-blind eyes.
+
+The twelve colours were searched for: the smallest distance in OKLab between any two, as seen by
+normal, protan, deutan and tritan eyes, was made as large as it gets, among colours with a
+contrast of 2.1 to white and of 2.6 to the dark background. Neighbours in the list differ in
+shape too, which is the second thing to tell them by.
+"""
+
+from __future__ import annotations
+
+PALETTE = (
+    "#8769ff",
+    "#c30000",
+    "#00c3e1",
+    "#ff4b96",
+    "#a58700",
+    "#6996e1",
+    "#00693c",
+    "#87c300",
+    "#d200b4",
+    "#784b87",
+    "#ff9687",
+    "#4b2dff",
+)
+SYMBOLS = ("circle", "diamond") * 6
+#: Groups beyond the palette, and nodes without one.
+OTHER = "#8b8f98"
+#: Okabe and Ito's blue, a little lighter, and their orange, a little darker.
+EDGE = "#2a85c7"
+NON_EDGE = "#dd8500"
+NEUTRAL = "#8b8f98"
