@@ -20,6 +20,16 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 MTX = "%%MatrixMarket matrix coordinate "
 
 
+def parquet_with(old: bytes, new: bytes) -> bytes:
+    """A Parquet file in which some bytes are others."""
+    file = io.BytesIO()
+    pq.write_table(pa.table({"a": ["old1"], "b": ["old2"]}), file, compression="none")
+    return file.getvalue().replace(old, new)
+
+
+BAD_UTF8 = parquet_with(b"old1", b"\xff\xff\xff\xff")
+
+
 def refused(path: Path, match: str, **options: object) -> str:
     with pytest.raises(InputError, match=match) as caught:
         read_edges(path, **options)  # type: ignore[arg-type]
@@ -53,11 +63,18 @@ def refused(path: Path, match: str, **options: object) -> str:
         ("a.csv.gz", gzip.compress(b"a,b\n" * 9)[:-9], "must be a whole gzip file"),
         ("a.parquet", b"PAR1 broken footer \xff\xff\xff\x7fPAR1", "must be a whole Parquet file"),
         ("a.parquet", b"a,b\n", "must be a whole Parquet file"),
+        ("a.parquet", BAD_UTF8, "must be a whole Parquet file"),
         ("a.npz", b"a,b\n", r"must be a whole \.npz archive"),
-        ("a.mtx", b"1 2 3\n", "no line '%%MatrixMarket'"),
-        ("a.mtx", (MTX + "real general\nx y z\n").encode(), "no line with rows"),
+        ("a.mtx", b"1 2 3\n", "no line '%%MatrixMarket matrix'"),
+        ("a.mtx", (MTX + "real general\nx y z\n").encode(), "no line with the numbers"),
         ("a.mtx", (MTX + "real general\n3 3 9999999\n1 1 1\n").encode(), "entries are promised"),
-        ("a.mtx", (MTX + "real general\n3 3 2\n1 1 1\n").encode(), "Matrix Market"),
+        ("a.mtx", (MTX + "real general\n3 3 2\n1 1 1 \n\n\n").encode(), "promised and 1 found"),
+        ("a.mtx", (MTX + "real general\n3 3 1\n1 x 1\n").encode(), "Matrix Market"),
+        ("a.mtx", (MTX + "real general\n3 3 1\n1 1 1 1\n").encode(), "Matrix Market"),
+        ("a.mtx", (MTX + "real general\n3 3 1\n0 1 1\n").encode(), "not in 1 to 3"),
+        ("a.mtx", (MTX + "pattern general\n3 3 1\n1 4\n").encode(), "not in 1 to 3"),
+        ("a.mtx", (MTX + "pattern symmetric\n3 2 1\n3 2\n").encode(), "it says symmetric"),
+        ("a.mtx", (MTX + "real general\n3 3 0\n").encode(), "0 edges"),
         ("a.mtx", (MTX + "pattern general\n2 3 1\n1 3\n").encode(), "must be square"),
         ("a.mtx", (MTX + "real general\n2 2 1\n1 2 -5\n").encode(), "row 1, column 2 has -5"),
         ("a.mtx", (MTX + "complex general\n2 2 1\n1 2 1 1\n").encode(), "real numbers"),

@@ -93,6 +93,7 @@ def test_matrices_take_a_list_of_ids(tmp_path: Path) -> None:
         ("a.csv", b"id,x\n1,\xe9\n", "line 2 is not"),
         ("a.parquet", b"PAR1", "whole Parquet file"),
         ("a.npy", b"\x93NUMPY\x01\x00v\x00{'descr'", r"whole \.npy array"),
+        ("a.npy", b"\x93NUMPY\x01\x00\x06\x00{'de':\n", "its header is broken"),
         ("a.npy", b"a,b\n", r"whole \.npy array"),
         ("a.npz", b"PK\x03\x04", r"whole \.npz archive"),
         ("a.json", b"{}", "unknown ending"),

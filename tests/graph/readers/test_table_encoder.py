@@ -98,6 +98,15 @@ def test_missing_numbers(gap: str) -> None:
         fit_encoder(data, missing="drop")
 
 
+def test_numbers_beyond_32_bits_are_missing() -> None:
+    data = table(x=["1e99", "1", "3"], y=["1e999", "", "1e99"])
+    with pytest.raises(InputError, match="row 1 has '1e99'"):
+        fit_encoder(data)
+    rows, features = encoded(data, missing="mean")
+    assert rows == [("x", "numeric (1 missing: mean)", 1), ("y", "constant (3 missing: mean)", 0)]
+    assert np.allclose(features, [[0], [-1.2247], [1.2247]], atol=1e-4)
+
+
 def test_new_rows_are_encoded_as_the_fitted_ones() -> None:
     data = table(x=["1", "3"] * 2, y=["u", "v"] * 2, z=["a b", "c", "d", "e"])
     encoder = fit_encoder(data)
@@ -128,7 +137,8 @@ def test_a_type_without_features_is_named() -> None:
 
 def test_matrices_stay_as_they_are() -> None:
     dense = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 4.0]])
-    for matrix in (dense, sp.csr_matrix(dense)):
+    huge = np.nan_to_num(dense, nan=1e300)
+    for matrix in (dense, sp.csr_matrix(dense), huge):
         data = NodeTable(as_ids("abc"), matrix=matrix)
         with pytest.raises(InputError, match="row 1, column 1"):
             fit_encoder(data)

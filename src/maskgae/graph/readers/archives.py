@@ -67,12 +67,16 @@ def _array(file: File, stream: IO[bytes], size: int, name: str) -> Array:
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    elif version == (2, 0):
-        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
-    else:
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
         raise ValueError(f"version {version} of NumPy's format is not known")
+    try:
+        shape, _, dtype = readers[version](stream)
+    except Exception as error:  # of NumPy and of Python's own tokenizer, syntax and more
+        raise ValueError("its header is broken") from error
     return shape, dtype
 
 

@@ -77,7 +77,8 @@ class ColumnCode:
             )
         gaps = _gaps(table, self.name, values, missing)
         values = np.where(gaps, self.fill, values)
-        return ((values - self.centre) / self.scale).astype(np.float32)
+        with np.errstate(over="ignore"):  # what is infinite then is refused by Features
+            return ((values - self.centre) / self.scale).astype(np.float32)
 
     def summary(self, rule: str) -> str:
         """The kind, and what became of missing numbers."""
@@ -112,8 +113,8 @@ class MatrixCode:
         gaps = _matrix_gaps(table, missing)
         if not gaps.size:
             return matrix
-        matrix = matrix.astype(np.float32)
-        fills = np.array(self.fills or np.zeros(self.width), dtype=np.float32)
+        matrix = matrix.copy()
+        fills = np.array(self.fills or np.zeros(self.width))
         matrix[gaps[0], gaps[1]] = fills[gaps[1]]
         return matrix
 
@@ -213,6 +214,8 @@ def _fit_numbers(table: NodeTable, name: str, values: Array, missing: str) -> Co
         return ColumnCode(name, "constant", 0)
     gaps = _gaps(table, name, values, missing)
     present = values[~gaps]
+    if present.size == 0:
+        return ColumnCode(name, "constant", 0, missing=len(values))
     fill = float(present.mean()) if missing == "mean" else 0.0
     filled = np.where(gaps, fill, values)
     common: dict[str, Any] = {"fill": fill, "missing": int(gaps.sum())}
@@ -234,9 +237,14 @@ def _usable(scale: float) -> float:
     return scale if np.isfinite(scale) and scale > 0 else 1.0
 
 
+def _is_gap(values: Array) -> Array:
+    """What is not a number, infinite, or would be in the 32 bits of a feature."""
+    return ~(np.abs(values) <= np.finfo(np.float32).max)
+
+
 def _gaps(table: NodeTable, name: str, values: Array, missing: str) -> Array:
-    """Which numbers are missing or infinite; an error that names the first where that is asked."""
-    gaps = ~np.isfinite(values)
+    """Which numbers are missing; an error that names the first where that is asked."""
+    gaps = _is_gap(values)
     if missing == "error" and gaps.any():
         row = int(gaps.argmax())
         raise InputError(
@@ -253,10 +261,10 @@ def _matrix_gaps(table: NodeTable, missing: str) -> Array:
     assert matrix is not None
     if sp.issparse(matrix):
         entries = matrix.tocoo()
-        wrong = ~np.isfinite(entries.data)
+        wrong = _is_gap(entries.data)
         gaps = np.stack([entries.row[wrong], entries.col[wrong]])
     else:
-        gaps = np.stack(np.nonzero(~np.isfinite(matrix)))
+        gaps = np.stack(np.nonzero(_is_gap(matrix)))
     if missing == "error" and gaps.size:
         raise InputError(
             f"{table.path}: a matrix must have numbers only, but row {gaps[0, 0]}, column "

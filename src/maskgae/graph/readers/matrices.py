@@ -8,18 +8,17 @@ to what was written.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
 from maskgae.errors import InputError
 from maskgae.graph.readers.archives import Array, load_npz
-from maskgae.graph.readers.messages import five_of, one_line, shown
+from maskgae.graph.readers.messages import five_of, shown
+from maskgae.graph.readers.mtx import read_mtx
 from maskgae.graph.readers.numbers import check_weights
 from maskgae.graph.readers.sources import File
 
@@ -48,7 +47,7 @@ def is_scipy(arrays: dict[str, Array]) -> bool:
 
 def read_adjacency(file: File) -> Entries:
     """The entries of an adjacency matrix, each direction as it is stored."""
-    matrix = _read_mtx(file) if file.ending == ".mtx" else _read_npz(file)
+    matrix = read_mtx(file) if file.ending == ".mtx" else scipy_matrix(file, load_npz(file))
     rows, columns = matrix.shape
     if rows != columns:
         raise InputError(
@@ -97,40 +96,6 @@ def scipy_matrix(file: File, arrays: dict[str, Array]) -> sp.coo_matrix:
     for place, size in zip(places, shape, strict=True):
         _check_indices(file, place, size, data.size)
     return sp.coo_matrix((data, places), shape=shape)
-
-
-def _read_npz(file: File) -> sp.coo_matrix:
-    return scipy_matrix(file, load_npz(file))
-
-
-def _read_mtx(file: File) -> sp.coo_matrix:
-    content = file.content()
-    _check_mtx_header(file, content)
-    try:
-        return sp.coo_matrix(scipy.io.mmread(io.BytesIO(content)))
-    except (ValueError, OverflowError, TypeError, MemoryError) as error:
-        raise file.not_what_it_says("a Matrix Market file", one_line(error)) from error
-
-
-def _check_mtx_header(file: File, content: bytes) -> None:
-    """Refuses what is no sparse real matrix, or promises more entries than there are bytes."""
-    lines = iter(io.BytesIO(content))
-    words = next(lines).decode("latin1").lower().split()
-    if len(words) != 5 or words[0] != "%%matrixmarket":
-        raise file.not_what_it_says("a Matrix Market file", "no line '%%MatrixMarket' at its top")
-    if words[2] != "coordinate" or words[3] not in ("real", "integer", "pattern"):
-        raise InputError(
-            f"{file.path} must be a sparse matrix of real numbers ('coordinate real'), not "
-            f"{shown(' '.join(words[2:4]))}: write it that way"
-        )
-    sizes = next((x for line in lines if (x := line.split()) and not x[0].startswith(b"%")), [])
-    if len(sizes) != 3 or not all(size.isdigit() and len(size) < 19 for size in sizes):
-        raise file.not_what_it_says("a Matrix Market file", "no line with rows, columns, entries")
-    if 4 * int(sizes[2]) > len(content) + 4:  # an entry is at least "1 1\n"
-        raise file.not_what_it_says(
-            "a whole Matrix Market file",
-            f"{int(sizes[2]):,} entries are promised in {len(content):,} bytes",
-        )
 
 
 def _expanded(file: File, indptr: Array, indices: Array, num_rows: int) -> tuple[Array, Array]:

@@ -29,7 +29,7 @@ class ParquetTable:
         try:
             with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
                 return tuple(parquet.schema_arrow.names)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise self._broken(error) from error
 
     def read(self, places: Sequence[int]) -> list[pa.ChunkedArray]:
@@ -43,8 +43,9 @@ class ParquetTable:
                 unpacked = 8 * parquet.metadata.num_rows * len(set(names))
                 check_unpacked(self.file.path, self.file.path.stat().st_size, unpacked)
                 table = parquet.read(list(dict.fromkeys(names)))
+            table.validate(full=True)  # that text is UTF-8, among others
             return [table.column(name) for name in names]
-        except (pa.ArrowException, OSError, KeyError) as error:
+        except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
             raise self._broken(error) from error
 
     def place_of_row(self, row: int) -> str:
