@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from maskgae.report.communities import communities
 from maskgae.report.data import ReportData
 from maskgae.report.layout import layout
-from maskgae.report.palette import OTHER, PALETTE, SYMBOLS
+from maskgae.report.palette import OTHER, PALETTE, SCALE, SYMBOLS
 from maskgae.rng import Stream
 
 #: As many points as a browser moves smoothly.
@@ -44,6 +44,7 @@ def map_data(data: ReportData, links: Sequence[tuple[str, str, float]], stream: 
         "palette": PALETTE,
         "symbols": SYMBOLS,
         "other": OTHER,
+        "scale": SCALE,
     }
 
 

@@ -25,6 +25,9 @@ PALETTE = (
 SYMBOLS = ("circle", "diamond") * 6
 #: Groups beyond the palette, and nodes without one.
 OTHER = "#8b8f98"
+#: From few to many: blue to orange, which red-green blindness leaves alone, neither end near
+#: white or black.
+SCALE = ("#4668d8", "#b0699e", "#f08c00")
 #: Okabe and Ito's blue, a little lighter, and their orange, a little darker.
 EDGE = "#2a85c7"
 NON_EDGE = "#dd8500"

@@ -25,16 +25,16 @@ RECORD_PARTS = {
     "time_s": "Time, seconds",
     "versions": "Versions",
 }
-RUN_KEYS = (
-    "dataset",
-    "method",
-    "preset",
-    "mask",
-    "semantics",
-    "seeds",
-    "threads",
-    "peak_rss_mb",
-)
+RUN_KEYS = {
+    "dataset": "dataset",
+    "method": "method",
+    "preset": "preset",
+    "mask": "mask",
+    "semantics": "semantics",
+    "seeds": "seeds",
+    "threads": "threads",
+    "peak_rss_mb": "peak memory, MB",
+}
 
 
 def graph_facts(data: ReportData) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def graph_section(data: ReportData) -> str:
 
 
 def settings_section(data: ReportData) -> str:
-    run = {key: data.record[key] for key in RUN_KEYS if data.record.get(key)}
+    run = {name: data.record[key] for key, name in RUN_KEYS.items() if data.record.get(key)}
     body = _details("Run", _definitions(run), " open") if run else ""
     for key, heading in RECORD_PARTS.items():
         if data.record.get(key):
@@ -156,7 +156,7 @@ def map_section(data: ReportData, drawn: int) -> str:
         "map",
         "Map of the embedding",
         '<div class="tools"><form id="search" role="search"><input type="search" id="query" '
-        'placeholder="Find a node by its id" aria-label="Find a node by its id" '
+        'placeholder="Find an id" aria-label="Find a node by its id" '
         'autocomplete="off" spellcheck="false"><button>Find</button>'
         '<button type="button" id="clear">Reset</button></form>'
         '<label>Colour by <select id="colour"></select></label></div>'
@@ -174,7 +174,7 @@ def links_section(data: ReportData, links: Sequence[tuple[str, str, float]]) -> 
     rows = "".join(
         f'<tr><td>{rank}</td><td><button type="button" class="id">{text(source)}</button></td>'
         f'<td><button type="button" class="id">{text(target)}</button></td>'
-        f'<td data-value="{score:.8g}">{score:.6f}</td></tr>'
+        f'<td data-value="{score:.8g}">{_score(score)}</td></tr>'
         for rank, (source, target, score) in enumerate(links, 1)
     )
     head = "".join(
@@ -200,6 +200,11 @@ def links_section(data: ReportData, links: Sequence[tuple[str, str, float]]) -> 
         f'<div class="scroll tall"><table id="link-table" class="links"><thead><tr>{head}</tr>'
         f"</thead><tbody>{rows}</tbody></table></div>",
     )
+
+
+def _score(score: float) -> str:
+    """Six digits, which never claim a certainty that rounding alone gives."""
+    return "&gt;0.999999" if score > 0.9999995 else f"{score:.6f}"
 
 
 def _row(values: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -13,6 +13,9 @@ const clipped = (text, length) => {
 };
 const count = (number) => number.toLocaleString("en");
 
+// As in the style sheet.
+const narrow = window.matchMedia("(max-width: 40rem)");
+
 // Where there is no WebGL, many points are drawn slowly rather than not at all.
 let points = "scattergl";
 

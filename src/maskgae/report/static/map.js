@@ -70,7 +70,7 @@ function degreeTraces() {
     orientation: "h", thickness: 10, len: 0.5, x: 0, xanchor: "left", y: 0, yanchor: "top",
   };
   return [mapTrace(nodes, "degree", {
-    color, colorscale: "Cividis", cmin: 0, cmax: top || 1, showscale: true, colorbar,
+    color, colorscale: map.scale.map((tone, i) => [i / (map.scale.length - 1), tone]), cmin: 0, cmax: top || 1, showscale: true, colorbar,
   })];
 }
 
@@ -85,20 +85,20 @@ function foundNotes() {
   const { text, card, line } = colours();
   return [{
     x: map.x[map.found], y: map.y[map.found], ay: -38, ax: 0, standoff: 12,
-    text: label(clipped(map.ids[map.found], window.innerWidth < 640 ? 36 : 80)),
+    text: label(clipped(map.ids[map.found], narrow.matches ? 36 : 80)),
     font: { color: text }, bgcolor: card, bordercolor: line, arrowcolor: text, borderpad: 4,
   }];
 }
 
 function drawMap() {
-  const wide = map.place.clientWidth > 640;
   const axis = { showline: false, showticklabels: false, showgrid: false, zeroline: false, ticks: "", range: map.range };
   const layout = themed({
     dragmode: "pan",
     hovermode: "closest",
     showlegend: map.by !== "degree",
     legend: {
-      ...(wide ? { orientation: "v", x: 1.01, y: 0.94 } : { orientation: "h", x: 0, y: 0, yanchor: "top" }),
+      ...(narrow.matches
+        ? { orientation: "h", x: 0, y: 0, yanchor: "top" } : { orientation: "v", x: 1.01, y: 0.94 }),
       itemsizing: "constant", font: { size: 12 }, uirevision: map.by,
     },
     margin: { l: 4, r: 4, t: 4, b: 4 },

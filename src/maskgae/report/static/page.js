@@ -33,6 +33,7 @@ function start() {
     draw();
   });
   preference.addEventListener("change", draw);
+  narrow.addEventListener("change", draw);
   const links = document.getElementById("link-table");
   if (links) startLinks(links);
   if (map) startMap();
