@@ -1,9 +1,10 @@
 """Colours that hold on a white and on a dark page, and for colour-blind eyes.
 
-The twelve colours were searched for: the smallest distance in OKLab between any two, as seen by
-normal, protan, deutan and tritan eyes, was made as large as it gets, among colours with a
-contrast of 2.1 to white and of 2.6 to the dark background. Neighbours in the list differ in
-shape too, which is the second thing to tell them by.
+The twelve colours come from a random search, among colours with a contrast of 2.1 to white and
+of 2.6 to the dark background, for the largest smallest distance in OKLab as normal, protan, deutan
+and tritan eyes see them. Colours of the same shape lie at least 0.109 apart for any of these, all
+twelve at least 0.073; of Okabe and Ito's six the two closest are 0.076 apart. Neighbours in the
+list differ in shape.
 """
 
 from __future__ import annotations
