@@ -1,0 +1,1 @@
+"""Speed and memory, ours beside a plain PyG implementation of the same method."""

@@ -1,0 +1,217 @@
+"""Our step beside a plain PyG one: ``python -m benchmarks.speed`` (or ``make bench``).
+
+Writes ``benchmarks/results/speed.json``, the chart beside it and the tables of
+``docs/performance.md``. Every measurement runs in a process of its own, one after another; the
+passes of the two sides alternate within one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import CASES, SCALING_NODES, TINY, Case, find_case
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+#: Cases whose parts are set against a roofline.
+ROOFLINES = ("Cora", "arXiv-size", "tiny")
+
+#: Seconds after which a measurement is given up.
+PATIENCE = 3600
+
+
+class Runner:
+    """Starts measurements and gathers what they answer.
+
+    Args:
+        options: the command line's.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.quick, self.threads, self.plain = options.quick, options.threads, not options.no_plain
+        self.patience = 300 if self.quick else PATIENCE
+
+    def ask(self, task: str, case: str, **options: Any) -> dict[str, Any] | None:
+        """One measurement, or ``None`` where it took too long or too much memory."""
+        command = [sys.executable, "-m", "benchmarks.measure", task, case]
+        command += ["--threads", str(self.threads)] + ["--quick"] * self.quick
+        for name, value in options.items():
+            command += [f"--{name}", *map(str, value if isinstance(value, tuple) else (value,))]
+        environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "answer.json"
+            started = time.perf_counter()
+            try:
+                done = subprocess.run(
+                    [*command, "--out", str(out)],
+                    cwd=ROOT, env=environment, timeout=self.patience, check=False,
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                print(f"  {task} {case}: given up after {self.patience} s")
+                return None
+            took = time.perf_counter() - started
+            if done.returncode or not out.exists():
+                print(f"  {task} {case} {options}: failed with code {done.returncode}")
+                return None
+            print(f"  {task} {case} {options.get('sides', '')} took {took:.0f} s", flush=True)
+            return dict(json.loads(out.read_text()))
+
+    def case(self, case: Case) -> dict[str, Any]:
+        """All that is measured of one case."""
+        sides = ("plain", "plain-csr", "ours", "ours-batched") if self.plain else ("ours",)
+        if self.quick:
+            pace = {"least": 3, "most": 10, "budget": 5, "limit": 5}
+        else:
+            pace = {"least": 3, "most": 50, "budget": 60, "limit": 150}
+        # Both layouts of the plain side may not fit at once; ours alone is better than nothing.
+        found = self.ask("steps", case.name, sides=sides, **pace) or self.ask(
+            "steps", case.name, sides=("ours",), **pace
+        )
+        if found is None:
+            return {}
+        found["published"] = case.published
+        found["parts"] = self.ask("parts", case.name, least=10 if self.quick else 20)
+        best = fastest_plain(found)
+        found["memory"] = {
+            side: self.ask("memory", case.name, sides=(side,), least=3, limit=0)
+            for side in ("ours", best)
+            if side
+        }
+        if best and case.updates:
+            batched = ("ours-batched",) if "ours-batched" in found["sides"] else ()
+            found["to_auc"] = self.to_auc(case, best, ("ours", *batched))
+        return found
+
+    def to_auc(self, case: Case, plain: str, ours: tuple[str, ...]) -> dict[str, Any] | None:
+        """The plain side's best validation AUC, and how long each side takes to reach it."""
+        budget = 30 if self.quick else 600
+        pace = {"budget": budget, "updates": min(20, case.updates) if self.quick else case.updates}
+        first = self.ask("curve", case.name, sides=(plain,), **pace)
+        if first is None:
+            return None
+        target = max(first["auc"])
+        pace["updates"] = 3 * case.updates
+        runs = {"plain": first}
+        for side in ours:
+            runs[side] = self.ask("curve", case.name, sides=(side,), target=target, **pace)
+        return {
+            "target": target,
+            "plain_layout": plain,
+            "seconds": {name: _seconds_to(run, target) for name, run in runs.items()},
+            "curves": runs,
+        }
+
+
+def _seconds_to(run: dict[str, Any] | None, target: float) -> float | None:
+    if run is None:
+        return None
+    reached = (at for at, value in zip(run["seconds"], run["auc"], strict=True) if value >= target)
+    return next(reached, None)
+
+
+def fastest_plain(found: dict[str, Any]) -> str | None:
+    """The name of the faster layout of the plain side, if it was measured."""
+    sides = {name: side["ms"] for name, side in found["sides"].items() if name.startswith("plain")}
+    return min(sides, key=sides.__getitem__) if sides else None
+
+
+def ratio(found: dict[str, Any]) -> float | None:
+    """How many times as long the faster plain side takes for a pass."""
+    best = fastest_plain(found)
+    return found["sides"][best]["ms"] / found["sides"]["ours"]["ms"] if best else None
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few passes, for a look")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"of {', '.join(CASES)}, scaling")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--no-plain", action="store_true", help="our side only")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to")
+    return parser.parse_args(given)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    options = arguments(given)
+    options.results.mkdir(parents=True, exist_ok=True)
+    path = options.results / "speed.json"
+    # With --only, what other runs measured stays.
+    report = json.loads(path.read_text()) if options.only and path.exists() else {}
+    if os.getloadavg()[0] > 0.5:
+        print(f"the machine is busy (load {os.getloadavg()[0]:.1f}): times will be too long")
+    runner = Runner(options)
+    wanted = options.only or [*CASES, "scaling"]
+    report |= runner.ask("rates", TINY.name) or {}
+    report["quick"], report["date"] = options.quick, time.strftime("%Y-%m-%d")
+    for name in wanted:
+        if name == "scaling":
+            report["scaling"] = scaling(runner)
+        else:
+            measure_case(runner, find_case(name), report)
+        _write(path, report)
+    finish(report, options.results)
+
+
+def measure_case(runner: Runner, case: Case, report: dict[str, Any]) -> None:
+    """Adds one case to the report."""
+    if not case.available():
+        print(f"{case.name}: skipped, its files are not on this machine (MASKGAE_DATA)")
+        return
+    print(case.name, flush=True)
+    found = runner.case(case)
+    if not found:
+        return
+    if case.name in ROOFLINES:
+        found["work"] = runner.ask("roofline", case.name)
+    report.setdefault("cases", {})[case.name] = found
+    against = ratio(found)
+    print(
+        f"  ours {found['sides']['ours']['ms']:.1f} ms" + f", ratio {against:.1f}" * bool(against)
+    )
+
+
+def scaling(runner: Runner) -> list[dict[str, Any]]:
+    """Time of our step against the size of the graph."""
+    rows = []
+    for nodes in (1_000, 2_000) if runner.quick else SCALING_NODES:
+        found = runner.ask("steps", f"scale-{nodes}", sides=("ours",), least=5, most=9, budget=30)
+        if found:
+            rows.append(
+                {"nodes": nodes, "pairs": found["pairs"], "ms": found["sides"]["ours"]["ms"]}
+            )
+    return rows
+
+
+def finish(report: dict[str, Any], results: Path) -> None:
+    """Chart and pages from the report; the pages only where the results are the project's."""
+    from benchmarks import render
+
+    print(render.tables(report)["steps"])
+    try:
+        from benchmarks.chart import draw
+    except ModuleNotFoundError as error:
+        print(f"no chart: {error.name} is not installed")
+    else:
+        draw(report, results)
+    if results == RESULTS:
+        render.main()
+
+
+def _write(path: Path, report: dict[str, Any]) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(report, indent=1) + "\n")
+    partial.replace(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The benchmark's own pieces, on a graph of 300 nodes."""
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from maskgae.nn.adjacency import Adjacency
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch):
+    """Imports a module of ``benchmarks``, which is not installed."""
+    monkeypatch.syspath_prepend(ROOT)
+
+    def load_module(name: str) -> ModuleType:
+        return importlib.import_module(f"benchmarks.{name}")
+
+    return load_module
+
+
+@pytest.fixture
+def ask(load, tmp_path: Path):
+    """The answer of one measurement on the tiny graph."""
+
+    def answer(task: str, *options: str) -> dict:
+        out = tmp_path / "answer.json"
+        threads = str(torch.get_num_threads())
+        given = [task, "tiny", "--out", str(out), "--threads", threads, *options]
+        load("measure").main(given)
+        return json.loads(out.read_text())
+
+    return answer
+
+
+def test_sides_alternate_on_the_same_targets(ask):
+    pace = ("--least", "2", "--most", "2", "--budget", "0")
+    found = ask("steps", "--sides", "plain", "plain-csr", "ours", *pace)
+    assert found["nodes"] == 300
+    # 0.7 of both directions of the 1,140 training pairs, within four standard deviations.
+    assert abs(found["targets"] - 0.7 * 2280) < 4 * (2280 * 0.21) ** 0.5
+    assert set(found["sides"]) == {"plain", "plain-csr", "ours"}
+    assert all(len(side["all_ms"]) == 2 for side in found["sides"].values())
+
+
+def test_plain_layouts_agree(load):
+    case, plain = load("cases").TINY, load("plain")
+    graph, validation = case.data()
+    edges, csr = (
+        plain.PlainTraining(graph, case.settings, validation, layout) for layout in ("edges", "csr")
+    )
+    assert edges.validate() == pytest.approx(csr.validate(), abs=1e-4)
+
+
+def test_plain_encoder_equals_ours(load):
+    case, plain = load("cases").TINY, load("plain")
+    graph, validation = case.data()
+    theirs = plain.PlainTraining(graph, case.settings, validation).encoder.eval()
+    ours = load("sides").Ours(case, graph, validation, 0).trainer.net.encoder.eval()
+    with torch.no_grad():
+        for conv, other in zip(ours.convs, theirs.convs, strict=True):
+            conv.lin.weight.copy_(other.lin.weight.T)
+        visible = Adjacency.of(graph)
+        edge_index = torch.stack([visible.csr.row_of_entry(), visible.csr.indices])
+        z = ours(graph.features, [visible, visible])[-1]
+        torch.testing.assert_close(
+            z, theirs(graph.features.dense(), edge_index), atol=1e-4, rtol=1e-4
+        )
+
+
+def test_a_cut_pass_is_extrapolated(load, monkeypatch: pytest.MonkeyPatch):
+    case = load("cases").TINY
+    monkeypatch.setattr(load("plain"), "BATCH", 100)
+    side = load("sides").Plain(case, *case.data(), "edges")
+    cut = side.run(limit=0.0)
+    assert cut.updates == 2
+    assert cut.of > 10
+    assert cut.wall > 0
+
+
+@pytest.mark.parametrize("side", ["plain", "ours", "ours-batched"])
+def test_curves_end_at_their_budget(ask, side: str):
+    curve = ask("curve", "--sides", side, "--updates", "4")
+    assert curve["updates"] == [2, 4]
+    assert curve["seconds"] == sorted(curve["seconds"])
+
+
+def test_parts_add_up_and_are_taken_off_again(ask, load):
+    before = Adjacency.__dict__["of"]
+    found = ask("parts", "--least", "10")
+    assert all(value > 0 for value in found["stages"].values())
+    assert Adjacency.__dict__["of"] is before
+
+
+def test_work_is_counted_from_shapes(ask, load):
+    work = ask("roofline")
+    settings = load("cases").TINY.settings
+    # Two layers of 128 -> 128 -> 64 columns on 300 nodes.
+    assert work["encoder forward"]["flops"] == 2 * 300 * (128 * 128 + 128 * 64)
+    assert work["decoder and loss"]["noise"] % settings.encoder.dim == 0
+
+
+def test_tables_fill_the_page(ask, load):
+    render = load("render")
+    report = {"rates": load("machine").rates(quick=True), "scaling": [], "quick": True}
+    report |= {"machine": load("machine").describe(), "date": "today"}
+    case = ask("steps", "--least", "1", "--most", "1", "--budget", "0")
+    case |= {"published": {"node": 1.0}, "parts": ask("parts"), "memory": {}}
+    report["cases"] = {"tiny": case | {"work": ask("roofline")}}
+    page = render.fill((ROOT / "docs" / "performance.md").read_text(), render.tables(report))
+    assert page.count("| tiny |") >= 2
+    assert render.fill(page, render.tables(report)) == page
+
+
+def test_chart_is_drawn(load, tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    side = {"ms": 10.0}
+    case = {"sides": {"plain": side, "ours": side}, "parts": {"stages": {"mask": 1.0, "rest": 2.0}}}
+    sizes = [{"nodes": 10, "ms": 1.0}, {"nodes": 20, "ms": 2.0}]
+    load("chart").draw({"cases": {"tiny": case}, "scaling": sizes}, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"speed.png", "speed.svg"}
+
+
+def test_break_even_is_where_times_cross(load):
+    rows = [{"density": d, "ms": {"a": t, "b": 2.0}} for d, t in ((0.1, 1.0), (0.2, 3.0))]
+    assert load("kernels").crossing(rows, "a", "b") == pytest.approx(0.15)
