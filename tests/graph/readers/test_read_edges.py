@@ -201,3 +201,22 @@ def test_pairs_keep_the_order_of_the_file(tmp_path: Path) -> None:
     left, right = read_id_pairs(written(tmp_path, "a.csv", "b,a\na,b\nb,c\n"))
     assert left.tolist() == ["b", "a", "b"]
     assert right.tolist() == ["a", "b", "c"]
+
+
+def test_files_beyond_the_first_look(tmp_path: Path) -> None:
+    """Longer than the 256 KiB that the layout is learned from, with the error at the far end."""
+    rows = [f"node-{i},node-{i + 1},{i % 7 + 1}" for i in range(40_000)]
+    path = written(tmp_path, "a.csv", "source,target,weight\n" + "\n".join(rows) + "\n")
+    table = read_edges(path)
+    assert edges_of(table)[-1] == ("node-39999", "node-40000")
+    assert table.weights is not None and table.weights.sum() == sum(
+        i % 7 + 1 for i in range(40_000)
+    )
+    packed = written(tmp_path, "a.csv.gz", gzip.compress(path.read_bytes()))
+    assert (read_edges(packed).edges == table.edges).all()
+    blanks = written(tmp_path, "a.txt", path.read_text().replace(",", "  "))
+    assert (read_edges(blanks).edges == table.edges).all()
+    for bad, match in (("x,y,-1", "line 40,002 has -1"), ("x,y", "line 40,002 has 2")):
+        path.write_text("source,target,weight\n" + "\n".join([*rows, bad]))
+        with pytest.raises(InputError, match=match):
+            read_edges(path)
