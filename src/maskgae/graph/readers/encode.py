@@ -16,9 +16,10 @@ matrix     a ``.npy`` or ``.npz`` file                         itself
 
 Columns that are mostly zero are counts or words of a text; shifting them by their mean would only
 fill the matrix, and lose: on PubMed's 500 columns of tf-idf, one seed, 150 epochs, the link AUC is
-98.68 with the raw ones, 98.67 with these, 98.39 with standardised ones. Words are hashed by CRC-32, which is the same on every machine. An empty cell of
-text has no words and no value; a missing number is an error, the column's mean, or zero, as
-``missing`` says. A value that was not there when the encoder was fitted is no value.
+98.68 with the raw ones, 98.67 with these, 98.39 with standardised ones. Words are hashed by
+CRC-32, which is the same on every machine. An empty cell of text has no words and no value; a
+missing number is an error, the column's mean, or zero, as ``missing`` says. A value that was not
+there when the encoder was fitted is no value.
 """
 
 from __future__ import annotations
