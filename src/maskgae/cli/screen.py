@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -94,6 +95,15 @@ def overall_progress(quiet: bool, total: int) -> Iterator[Callable[[str], None]]
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("", total=total)
         yield lambda label: progress.update(task, advance=1, description=label)
+
+
+def plain(text: str) -> str:
+    """A user's words as they are: no markup, no control characters.
+
+    >>> plain("[red]\\x1b[0m")
+    '\\\\[red]\\\\x1b[0m'
+    """
+    return escape("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
 def percent(summary: Mapping[str, Any]) -> str:

@@ -1,0 +1,303 @@
+"""Your own graph: ``maskgae fit``, ``embed``, ``links``, ``score`` and ``report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from maskgae.cli import screen
+from maskgae.cli.app import app
+from maskgae.cli.options import (
+    Assignments,
+    ConfigFile,
+    Device,
+    JsonFile,
+    MaskKind,
+    PresetName,
+    Quiet,
+    Threads,
+    check_writable,
+    overrides,
+    prepare_torch,
+)
+from maskgae.errors import InputError
+
+if TYPE_CHECKING:
+    from maskgae.graph.readers import BuiltGraph, TableEncoder
+    from maskgae.runs import SavedRun
+
+EdgeFile = Annotated[
+    Path, typer.Argument(help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML.")
+]
+NodeFile = Annotated[
+    Path | None, typer.Option("--nodes", help="A table of the nodes.", metavar="TABLE")
+]
+RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", metavar="RUN")]
+OutFile = Annotated[
+    Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
+]
+
+
+@app.command()
+def fit(
+    edges: EdgeFile,
+    out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")],
+    nodes: NodeFile = None,
+    label: Annotated[
+        str | None, typer.Option(help="The table's column with classes.", metavar="COLUMN")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="What a missing number becomes: error, mean or zero.")
+    ] = "error",
+    dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
+    mask: MaskKind = None,
+    preset: PresetName = None,
+    holdout: Annotated[
+        int, typer.Option(help="1: hold out pairs to stop and to test; 0: train on all.", max=1)
+    ] = 1,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="An earlier run to start from.", metavar="RUN")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a run in --out.")] = False,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
+    seed: Annotated[int, typer.Option(help="Address of all randomness.", min=0)] = 0,
+    device: Device = "cpu",
+    threads: Threads = 0,
+    quiet: Quiet = False,
+    json: JsonFile = None,
+) -> None:
+    """Train on your own graph, embed it, score held-out edges, and write a page to look at."""
+    from maskgae.estimator import resolve_settings
+    from maskgae.files import write_json
+    from maskgae.fitting import fit_graph
+    from maskgae.runs import load_run, load_weights, save_run
+
+    check_writable(json)
+    _check_run_folder(out, force)
+    values = overrides(config, assignments)
+    built, encoder = _read(edges, nodes, label, missing)
+    prepare_torch(device, threads)
+    settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
+    if not quiet:
+        _describe(built, encoder, settings)
+    with screen.training_progress(quiet) as progress:
+        bar = None
+        if progress is not None:
+            bar = screen.TrainingProgress(progress, "training", settings.training.epochs)
+        result = fit_graph(
+            built.graph,
+            settings,
+            holdout=bool(holdout),
+            device=device,
+            listener=bar,
+            start=None if start is None else load_weights(start),
+        )
+    save_run(
+        out,
+        result,
+        built.ids,
+        encoding=None if encoder is None else encoder.to_json(),
+        label_names=built.label_names,
+        notes=built.notes,
+    )
+    _write_report(load_run(out))
+    if holdout:
+        screen.show_record(result.record)
+    if json is not None:
+        write_json(json, result.record)
+    screen.out.print(f"run folder: {out} · the page: {out / 'report.html'}", soft_wrap=True)
+
+
+@app.command()
+def embed(
+    run: RunFolder,
+    out: OutFile,
+    edges: Annotated[
+        Path | None, typer.Option("--edges", help="A new or grown graph.", metavar="EDGES")
+    ] = None,
+    nodes: NodeFile = None,
+    threads: Threads = 0,
+) -> None:
+    """Write the embeddings of the fitted graph, or of a new or grown one of the same kind."""
+    from maskgae.graph.readers import check_writable as check_table
+    from maskgae.runs import load_run, write_embeddings
+
+    check_table(out)
+    prepare_torch("cpu", threads)
+    saved = load_run(run)
+    graph, ids = saved.graph, saved.ids
+    if edges is not None:
+        graph, ids = _grown(saved, edges, nodes)
+    elif nodes is not None:
+        raise InputError("--nodes goes with --edges: give the edges of the new graph too")
+    write_embeddings(out, ids, saved.net.embed(graph))
+    screen.out.print(f"{graph.num_nodes:,} embeddings written to {out}", soft_wrap=True)
+
+
+@app.command()
+def links(
+    run: RunFolder,
+    out: OutFile,
+    top: Annotated[int, typer.Option(help="Links a node, at most.", min=1)] = 10,
+    node: Annotated[
+        list[str] | None, typer.Option("--node", help="Only of this node; repeatable.")
+    ] = None,
+    threads: Threads = 0,
+) -> None:
+    """Write the highest-scored missing links of each node."""
+    import torch
+
+    from maskgae.graph.readers import check_writable as check_table
+    from maskgae.graph.readers import write_table
+    from maskgae.links import missing_links
+    from maskgae.runs import load_run
+
+    check_table(out)
+    prepare_torch("cpu", threads)
+    saved = load_run(run)
+    asked = None
+    if node:
+        asked = torch.from_numpy(_numbers(saved, node))
+    z = saved.net.encode(saved.graph)[-1]
+    found = missing_links(z, saved.net.decoder, saved.graph, top, asked)
+    columns = {
+        "source": saved.ids[found.source.numpy()],
+        "target": saved.ids[found.target.numpy()],
+        "score": found.score.numpy(),
+    }
+    write_table(out, columns)
+    screen.out.print(f"{found.source.numel():,} links written to {out}", soft_wrap=True)
+    screen.out.print("score: the decoder's probability, for as many edges as non-edges")
+
+
+@app.command()
+def score(
+    run: RunFolder,
+    pairs: Annotated[Path, typer.Argument(help="Pairs of ids, in any format of edges.")],
+    out: OutFile,
+    threads: Threads = 0,
+) -> None:
+    """Write the scores of given pairs."""
+    import numpy as np
+    import torch
+
+    from maskgae.graph.readers import check_writable as check_table
+    from maskgae.graph.readers import read_id_pairs, write_table
+    from maskgae.runs import load_run
+
+    check_table(out)
+    prepare_torch("cpu", threads)
+    saved = load_run(run)
+    source, target = read_id_pairs(pairs)
+    numbers = torch.from_numpy(np.stack([_numbers(saved, source), _numbers(saved, target)]))
+    scores = saved.net.score(saved.graph, numbers).sigmoid().numpy()
+    write_table(out, {"source": source, "target": target, "score": scores})
+    screen.out.print(f"{scores.size:,} scores written to {out}", soft_wrap=True)
+    screen.out.print("score: the decoder's probability, for as many edges as non-edges")
+
+
+@app.command()
+def report(run: RunFolder, threads: Threads = 0) -> None:
+    """Write the page of a run again."""
+    from maskgae.runs import load_run
+
+    prepare_torch("cpu", threads)
+    saved = load_run(run)
+    _write_report(saved)
+    screen.out.print(f"the page: {run / 'report.html'}", soft_wrap=True)
+
+
+def _check_run_folder(out: Path, force: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out} must be a folder, but it is a file")
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise InputError(f"--out {out} is not empty: choose another folder, or --force to replace")
+
+
+def _read(
+    edges: Path, nodes: Path | None, label: str | None, missing: str
+) -> tuple[BuiltGraph, TableEncoder | None]:
+    from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
+
+    if nodes is None and label is not None:
+        raise InputError("--label names a column of --nodes, and no --nodes was given")
+    listed = read_edges(edges)
+    if nodes is None:
+        return build_graph(listed), None
+    table = read_nodes(nodes, ids=listed.ids if nodes.suffix in (".npy", ".npz") else None)
+    encoder = fit_encoder(table, label, missing=missing)
+    return build_graph(listed, table, encoder), encoder
+
+
+def _describe(built: BuiltGraph, encoder: TableEncoder | None, settings: Any) -> None:
+    """What was read, what became what, and what was chosen."""
+    screen.out.print(f"[bold]{built.graph.name}[/]: {built.graph}", soft_wrap=True)
+    for note in built.notes:
+        screen.out.print(f"  {screen.plain(note)}", soft_wrap=True)
+    for name, kind, width in () if encoder is None else encoder.rows():
+        screen.out.print(f"  {screen.plain(name)}: {kind}, {width} columns", soft_wrap=True)
+    changed = settings.changed()
+    chosen = ", ".join(f"{key}={value}" for key, value in changed.items())
+    screen.out.print(f"  settings: {chosen or 'defaults'}", soft_wrap=True)
+
+
+def _grown(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:
+    """A new graph with the features that the run's network reads, and its ids."""
+    from dataclasses import replace
+
+    from maskgae.graph.readers import (
+        TableEncoder,
+        build_graph,
+        find_ids,
+        read_edges,
+        read_nodes,
+    )
+
+    if saved.net.settings.encoder.node_embedding:
+        raise InputError(
+            "this run learnt a vector for each of its nodes, so it cannot embed other graphs: "
+            "fit with features, or without encoder.node_embedding"
+        )
+    listed = read_edges(edges)
+    if saved.encoding is not None:
+        if nodes is None:
+            raise InputError("this run was fitted with a table of nodes: give the new one, --nodes")
+        table = read_nodes(nodes)
+        built = build_graph(listed, table, TableEncoder.from_json(saved.encoding))
+        return built.graph, built.ids
+    built = build_graph(listed)
+    if saved.structural is None:
+        raise InputError("this run's features came from Python: use MaskGAE.load(...).transform")
+    known = find_ids(saved.ids, built.ids)
+    if (known < 0).any():
+        raise InputError(
+            f"{int((known < 0).sum()):,} nodes of the fitted graph are not in {edges}: features "
+            "from structure need the fitted nodes among the new graph's"
+        )
+    features = saved.structural.transform(built.graph, known)
+    return replace(built.graph, features=features), built.ids
+
+
+def _numbers(saved: SavedRun, names: Any) -> Any:
+    from maskgae.graph.readers import as_ids, find_ids
+
+    wanted = as_ids(list(names))
+    if wanted.dtype != saved.ids.dtype:
+        wanted = as_ids([str(name) for name in names])
+    found = find_ids(wanted, saved.ids)
+    if (found < 0).any():
+        unknown = [repr(str(name)) for name in wanted[found < 0][:5]]
+        raise InputError(
+            f"{int((found < 0).sum()):,} ids are not nodes of {saved.folder}: {', '.join(unknown)}"
+        )
+    return found
+
+
+def _write_report(saved: SavedRun) -> None:
+    from maskgae.report.of_run import report_data
+    from maskgae.report.page import write_page
+
+    write_page(saved.folder / "report.html", report_data(saved))

@@ -1,0 +1,219 @@
+"""The scikit-learn face: fit a graph, get vectors, missing links and scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from maskgae.analysis.suitability import suggest
+from maskgae.config import Settings
+from maskgae.errors import InputError
+from maskgae.fitting import Fit, fit_graph
+from maskgae.graph.convert import as_graph
+from maskgae.graph.graph import Graph
+from maskgae.links import missing_links
+from maskgae.objective import pair_logits
+from maskgae.presets import preset as named_preset
+
+
+class MaskGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Node embeddings of an unlabelled graph by masked graph modelling.
+
+    Args:
+        mask: ``edge``, ``path`` or ``none``.
+        dim: number of columns that come out.
+        holdout: whether to hold out pairs for stopping and for the test of ``record_``.
+        preset: a named preset to start from; else settings follow from the graph.
+        settings: dotted keys that override everything else, such as ``{"mask.p": 0.5}``.
+        device: where to compute.
+        random_state: the seed of the run.
+
+    Attributes:
+        embedding_: ``[N, dim]``, the vectors of the fitted graph's nodes.
+        record_: metrics on held-out pairs beside the sanity rows, settings, audit, times.
+        names_: what the nodes are called.
+
+    >>> import networkx
+    >>> graph = networkx.les_miserables_graph()
+    >>> model = MaskGAE(dim=16, random_state=0, settings={"training.epochs": 20}).fit(graph)
+    >>> model.embedding_.shape
+    (77, 16)
+    >>> sorted(model.predict_links(top=1, nodes=["Cosette"]))
+    ['score', 'source', 'target']
+    """
+
+    def __init__(
+        self,
+        mask: str = "edge",
+        dim: int = 128,
+        *,
+        holdout: bool = True,
+        preset: str | None = None,
+        settings: dict[str, Any] | None = None,
+        device: str = "cpu",
+        random_state: int = 0,
+    ) -> None:
+        self.mask = mask
+        self.dim = dim
+        self.holdout = holdout
+        self.preset = preset
+        self.settings = settings
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, graph: Any, y: Any = None, *, features: Any = None) -> MaskGAE:
+        """Trains on a graph.
+
+        Args:
+            graph: our Graph, PyG ``Data``, SciPy sparse matrix, NetworkX graph, pandas frame of
+                edges, or edge array.
+            y: labels, used for evaluation only.
+            features: a row for each node.
+        """
+        own, self.names_ = as_graph(graph, features, y)
+        settings = resolve_settings(
+            own, self.mask, self.dim, self.random_state, self.preset, self.settings
+        )
+        self._keep(fit_graph(own, settings, holdout=self.holdout, device=self.device))
+        return self
+
+    def transform(self, graph: Any = None, *, features: Any = None) -> NDArray[np.float32]:
+        """Vectors of the fitted graph, or of another with the same kind of features, ``[N, dim]``.
+
+        A network with learnable node vectors knows only the nodes it was fitted on.
+        """
+        fit = self._fit()
+        if graph is None:
+            return self.embedding_
+        other, _ = as_graph(graph, features)
+        if fit.structural is not None and other.features is None:
+            other = _with_structure(other, fit)
+        return np.asarray(fit.net.embed(other).cpu().numpy())
+
+    def fit_transform(self, graph: Any, y: Any = None, **fit_params: Any) -> NDArray[np.float32]:
+        """Trains on a graph and returns its vectors."""
+        return self.fit(graph, y, **fit_params).transform()
+
+    def predict_links(self, top: int = 10, nodes: Any = None) -> dict[str, NDArray[Any]]:
+        """The highest-scored missing links of each node, best first.
+
+        Args:
+            top: links a node, at most.
+            nodes: names of the nodes to ask about; all of them where ``None``.
+
+        Returns:
+            Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
+            calibrated for as many edges as non-edges.
+        """
+        fit = self._fit()
+        asked = None if nodes is None else torch.from_numpy(self._numbers(nodes))
+        z = fit.net.encode(fit.graph)[-1].cpu()
+        links = missing_links(z, fit.net.decoder.cpu(), fit.graph, top, asked)
+        return {
+            "source": self.names_[links.source.numpy()],
+            "target": self.names_[links.target.numpy()],
+            "score": links.score.numpy(),
+        }
+
+    def score_pairs(self, pairs: Any) -> NDArray[np.float32]:
+        """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
+        fit = self._fit()
+        table = np.asarray(pairs, dtype=self.names_.dtype)
+        numbers = torch.from_numpy(self._numbers(table.reshape(-1)).reshape(-1, 2).T.copy())
+        z = fit.net.encode(fit.graph)[-1]
+        return np.asarray(pair_logits(z, fit.net.decoder, numbers.to(z.device)).sigmoid().cpu())
+
+    def save(self, folder: str | Path) -> None:
+        """Writes a run folder."""
+        from maskgae.runs import save_run
+
+        save_run(Path(folder), self._fit(), self.names_)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> MaskGAE:
+        """Reads a run folder that :meth:`save` or ``maskgae fit`` wrote."""
+        from maskgae.runs import load_run
+        from maskgae.training import TrainingState
+
+        run = load_run(Path(folder))
+        settings = run.net.settings
+        embedding = run.net.embed(run.graph)
+        model = cls(
+            mask=settings.mask.kind,
+            dim=embedding.shape[1],
+            settings=settings.changed(),
+            random_state=settings.seed,
+        )
+        model.names_ = run.ids
+        model._keep(
+            Fit(run.net, run.graph, None, run.structural, TrainingState(), run.record, embedding)
+        )
+        return model
+
+    def _keep(self, fit: Fit) -> None:
+        self.fit_ = fit
+        self.embedding_: NDArray[np.float32] = fit.embedding.numpy()
+        self.record_ = fit.record
+
+    def _fit(self) -> Fit:
+        if not hasattr(self, "fit_"):
+            raise NotFittedError("this MaskGAE is not fitted yet: call fit(graph) first")
+        return self.fit_
+
+    def _numbers(self, names: Any) -> NDArray[np.int64]:
+        place = {name: i for i, name in enumerate(self.names_.tolist())}
+        unknown = [name for name in np.asarray(names).tolist() if name not in place]
+        if unknown:
+            shown = ", ".join(repr(name) for name in unknown[:5])
+            raise InputError(f"{len(unknown)} names are not nodes of the fitted graph: {shown}")
+        return np.array([place[name] for name in np.asarray(names).tolist()], dtype=np.int64)
+
+
+def resolve_settings(
+    graph: Graph,
+    mask: str | None,
+    dim: int | None,
+    seed: int,
+    preset: str | None = None,
+    overrides: dict[str, Any] | None = None,
+) -> Settings:
+    """Settings for a graph: a preset's or what suits the graph, then width, then overrides."""
+    base = dict(named_preset(preset).overrides) if preset else dict(suggest(graph).settings)
+    settings = Settings().updated({**base, "seed": seed})
+    if mask is not None:
+        settings = settings.updated({"mask.kind": mask})
+    settings = settings.updated(overrides or {})
+    return settings if dim is None else settings.updated(_widths(settings, dim))
+
+
+def _widths(settings: Settings, dim: int) -> dict[str, Any]:
+    """Widths of the layers whose readout has ``dim`` columns."""
+    layers = settings.encoder.layers
+    if settings.embedding.layers == "last" or layers == 1:
+        return {"encoder.dim": dim}
+    if dim < layers:
+        raise InputError(f"dim must be {layers} at least, one column for each layer, not {dim}")
+    hidden = dim // layers
+    if settings.encoder.kind in ("gat", "gatv2"):
+        hidden -= hidden % settings.encoder.heads
+    return {"encoder.hidden": hidden, "encoder.dim": dim - hidden * (layers - 1)}
+
+
+def _with_structure(other: Graph, fit: Fit) -> Graph:
+    """Another graph with features from structure; its first nodes are the fitted ones."""
+    from dataclasses import replace
+
+    assert fit.structural is not None
+    known = np.arange(fit.graph.num_nodes)
+    if other.num_nodes < known.size:
+        raise InputError(
+            f"features came from the structure of {known.size:,} nodes, which must be the first "
+            f"nodes of the new graph, but it has {other.num_nodes:,}"
+        )
+    return replace(other, features=fit.structural.transform(other, known))

@@ -1,0 +1,86 @@
+"""Whatever a user holds as a graph, made one of ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import networkx
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from maskgae.errors import InputError
+from maskgae.graph.features import as_features
+from maskgae.graph.graph import Graph
+
+#: What a frame's columns may be called, the ends of an edge.
+END_NAMES = (("source", "target"), ("src", "dst"), ("from", "to"))
+
+
+def as_graph(graph: Any, features: Any = None, labels: Any = None) -> tuple[Graph, NDArray[Any]]:
+    """A graph and what its nodes are called.
+
+    Args:
+        graph: a :class:`Graph`, PyG ``Data``, a SciPy sparse matrix, a NetworkX graph, a pandas
+            frame of edges, or an edge array ``[2, E]`` or ``[E, 2]``.
+        features: a row for each node, in the order of the returned names.
+        labels: a class for each node.
+
+    >>> import networkx
+    >>> graph, names = as_graph(networkx.Graph([("ann", "bob"), ("bob", "cyd")]))
+    >>> graph, names.tolist()
+    (Graph(nodes=3, pairs=2), ['ann', 'bob', 'cyd'])
+    """
+    made, names = _converted(graph, features)
+    if features is not None:
+        made = replace(made, features=as_features(features))
+    if labels is not None:
+        codes = np.asarray(labels)
+        made = Graph.from_edges(
+            made.pairs,
+            made.num_nodes,
+            features=made.features,
+            labels=codes,
+            weights=made.weights,
+            name=made.name,
+        )
+    return made, names
+
+
+def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
+    if isinstance(graph, Graph):
+        return graph, np.arange(graph.num_nodes)
+    if isinstance(graph, networkx.Graph):
+        return Graph.from_networkx(graph), _names(list(graph))
+    if sp.issparse(graph):
+        made = Graph.from_scipy(graph)
+        return made, np.arange(made.num_nodes)
+    if hasattr(graph, "edge_index"):
+        made = Graph.from_pyg(graph)
+        return made, np.arange(made.num_nodes)
+    if hasattr(graph, "columns") and hasattr(graph, "to_numpy"):
+        return _from_frame(graph)
+    rows = None if features is None else as_features(features).num_rows
+    made = Graph.from_edges(graph, rows)
+    return made, np.arange(made.num_nodes)
+
+
+def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
+    columns = [str(name).lower() for name in frame.columns]
+    if len(columns) < 2:
+        raise InputError(f"a frame of edges needs two columns, but this one has {len(columns)}")
+    ends = next((pair for pair in END_NAMES if set(pair) <= set(columns)), tuple(columns[:2]))
+    places = [columns.index(name) for name in ends]
+    source, target = (frame.iloc[:, place].to_numpy() for place in places)
+    names, codes = np.unique(np.concatenate([source, target]), return_inverse=True)
+    weights = frame.iloc[:, columns.index("weight")].to_numpy() if "weight" in columns else None
+    return Graph.from_edges(codes.reshape(2, -1), names.size, weights=weights), names
+
+
+def _names(values: list[Any]) -> NDArray[Any]:
+    if all(isinstance(value, int) for value in values):
+        return np.array(values, dtype=np.int64)
+    names = np.empty(len(values), dtype=object)
+    names[:] = values
+    return names

@@ -1,0 +1,83 @@
+"""What the page of a run folder shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from maskgae.graph.graph import Graph
+from maskgae.graph.readers import TableEncoder
+from maskgae.links import missing_links
+from maskgae.objective import pair_logits
+from maskgae.report.data import Array, ReportData
+from maskgae.runs import SavedRun
+
+#: Rows of the table of predicted links.
+SHOWN_LINKS = 200
+
+
+def report_data(run: SavedRun) -> ReportData:
+    """Gathers a page's content from a run folder: everything is computed again from its files."""
+    graph, net = run.graph, run.net
+    z = net.encode(graph)[-1]
+    names = run.about["label_names"]
+    labels = None
+    if graph.labels is not None:
+        codes = graph.labels.tolist()
+        labels = [_label(code, names) for code in codes]
+    encoder = None if run.encoding is None else TableEncoder.from_json(run.encoding)
+    best = run.record["facts"].get("best_epoch")
+    degrees = None
+    if net.degree_decoder is not None:
+        with torch.no_grad():
+            degrees = (graph.degrees.numpy(), net.degree_decoder(z).numpy())
+    return ReportData(
+        title=graph.name,
+        ids=[str(name) for name in run.ids],
+        pairs=graph.pairs.numpy(),
+        embedding=net.embed(graph).numpy(),
+        cleaning="; ".join(run.about["notes"]),
+        feature_rows=[] if encoder is None else list(encoder.rows()),
+        settings=net.settings.flat(),
+        record=run.record,
+        history=run.history(),
+        best_epoch=best if isinstance(best, int) and best > 0 else None,
+        test_scores=_test_scores(run),
+        degrees=degrees,
+        degree_note="predicted: the degree among hidden edges, as trained; true: all edges",
+        labels=labels,
+        links=strongest_links(run, z),
+    )
+
+
+def strongest_links(run: SavedRun, z: torch.Tensor) -> list[tuple[str, str, float]]:
+    """The highest-scored missing links of the whole graph, each pair once."""
+    found = missing_links(z, run.net.decoder, run.graph, top=3)
+    low, high = torch.minimum(found.source, found.target), torch.maximum(found.source, found.target)
+    _, first = np.unique((low * run.graph.num_nodes + high).numpy(), return_index=True)
+    order = first[np.argsort(-found.logit.numpy()[first], kind="stable")][:SHOWN_LINKS]
+    scores = found.score.numpy()
+    return [(str(run.ids[low[i]]), str(run.ids[high[i]]), float(scores[i])) for i in order]
+
+
+def _test_scores(run: SavedRun) -> tuple[Array, Array] | None:
+    """Probabilities of what was held out, with everything but the test pairs as messages."""
+    if not run.held_out:
+        return None
+    test = run.held_out["test"]
+    messages: Graph = run.graph.subgraph(~_among(run.graph, test))
+    z = run.net.encode(messages)[-1]
+    parts = (test, run.held_out["test_negatives"])
+    scores = [pair_logits(z, run.net.decoder, pairs).sigmoid().numpy() for pairs in parts]
+    return scores[0], scores[1]
+
+
+def _among(graph: Graph, pairs: torch.Tensor) -> torch.Tensor:
+    keys = pairs.amin(0) * graph.num_nodes + pairs.amax(0)
+    return torch.isin(graph.keys, keys)
+
+
+def _label(code: int, names: list[str]) -> str | None:
+    if code < 0:
+        return None
+    return names[code] if code < len(names) else str(code)
