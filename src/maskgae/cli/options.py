@@ -49,8 +49,11 @@ def overrides(
 def prepare_torch(device: str, threads: int) -> str:
     """Sets the number of threads and checks the device, on the first line that can know."""
     import torch
+    from threadpoolctl import threadpool_limits
 
-    torch.set_num_threads(threads or _available_cores())
+    count = threads or _available_cores()
+    torch.set_num_threads(count)
+    threadpool_limits(count)  # NumPy's and SciPy's threads, which would spin beside torch's
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError):

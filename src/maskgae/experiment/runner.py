@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from threadpoolctl import threadpool_limits
 
 from maskgae.config import Settings
 from maskgae.experiment.cell import Cell
@@ -127,3 +128,4 @@ def _run_into(
 
 def _one_thread() -> None:
     torch.set_num_threads(1)
+    threadpool_limits(1)  # NumPy's and SciPy's own threads, which would spin beside the others

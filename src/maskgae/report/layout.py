@@ -66,7 +66,7 @@ def _components(values: Floats) -> Floats:
 def _tsne(x: Floats, stream: Stream) -> Floats:
     """t-SNE on one thread, since sums of several threads differ from run to run."""
     from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     distinct = len(np.unique(x, axis=0))
     if distinct < 5:
