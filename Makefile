@@ -1,5 +1,6 @@
 # make demo    build .venv, install, run the main job on the embedded graph
 # make test    build .venv, install, lint, types and all default tests
+# make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -12,16 +13,22 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all lint types clean
+.PHONY: demo test test-all bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
 
+# One process a core, one thread a process.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
 test: $(STAMP) lint types
-	$(BIN)/pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-all: $(STAMP) lint types
-	$(BIN)/pytest
+	$(PYTEST)
+
+bench: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

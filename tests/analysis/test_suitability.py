@@ -109,7 +109,7 @@ def facts_of(graph: Graph) -> GraphFacts:
         (generate(1000, 4000), {"encoder.dropout": 0.5, "training.epochs": 500}),
         (generate(1000, 12000), {"encoder.dim": 128, "decoder.hidden": 128}),
         (generate(100, 300), {"encoder.hidden": 64}),
-        (generate(1000, 4000, num_features=0), {"encoder.node_embedding": 64}),
+        (generate(1000, 4000, num_features=0), {"encoder.dropout": 0.2}),
         (Graph.from_networkx(networkx.balanced_tree(2, 5)), {"mask.p": 0.15}),
     ],
     ids=["words", "dense features", "dense", "small", "no features", "tree"],
