@@ -22,7 +22,8 @@ from maskgae.objective import pair_logits
 from maskgae.presets import preset as named_preset
 
 
-class MaskGAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+# Output is an array whatever scikit-learn's set_output says, so its wrapper stays off.
+class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
     """Node embeddings of an unlabelled graph by masked graph modelling.
 
     Args:

@@ -1,0 +1,98 @@
+"""The scikit-learn face: whatever is a graph goes in, clones and folders come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from maskgae import Graph, InputError, MaskGAE
+from maskgae.graph.generate import generate
+
+QUICK: dict[str, Any] = {"training.epochs": 5}
+GRAPH = generate(120, 500, num_features=8, communities=4, seed=1)
+
+
+def quick(**kwargs: Any) -> MaskGAE:
+    return MaskGAE(dim=8, settings=QUICK, **kwargs)
+
+
+def same_graph_in_many_forms() -> list[Any]:
+    pairs = GRAPH.pairs.numpy()
+    frame = pd.DataFrame({"source": pairs[0], "target": pairs[1]})
+    ring = networkx.Graph()
+    ring.add_nodes_from(range(GRAPH.num_nodes))
+    ring.add_edges_from(pairs.T.tolist())
+    return [GRAPH, GRAPH.to_pyg(), sp.csr_matrix(GRAPH.to_scipy()), ring, pairs, pairs.T, frame]
+
+
+@pytest.mark.parametrize(
+    "graph", same_graph_in_many_forms(), ids=["own", "pyg", "scipy", "nx", "2E", "E2", "frame"]
+)
+def test_every_form_of_a_graph_is_fitted(graph: Any) -> None:
+    embedding = quick().fit_transform(graph)
+    assert embedding.shape[1] == 8 and np.isfinite(embedding).all()
+
+
+def test_equal_seeds_give_equal_vectors_and_others_do_not() -> None:
+    first, again = quick().fit_transform(GRAPH), quick().fit_transform(GRAPH)
+    other = quick(random_state=1).fit_transform(GRAPH)
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+
+
+def test_clone_and_params() -> None:
+    model = quick(mask="path").set_params(random_state=3)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy.mask == "path" and copy.random_state == 3
+
+
+@pytest.mark.parametrize("features", [True, False], ids=["features", "structure"])
+def test_saving_and_loading_changes_nothing(tmp_path: Path, features: bool) -> None:
+    graph = GRAPH if features else Graph.from_edges(GRAPH.pairs, GRAPH.num_nodes)
+    model = quick().fit(graph)
+    model.save(tmp_path / "run")
+    back = MaskGAE.load(tmp_path / "run")
+    assert np.array_equal(back.embedding_, model.embedding_)
+    assert back.record_["metrics"] == model.record_["metrics"]
+    pairs = [(0, 5), (7, 9)]
+    assert np.array_equal(back.score_pairs(pairs), model.score_pairs(pairs))
+    assert not [path for path in (tmp_path / "run").rglob("*") if path.suffix in (".pkl", ".pt")]
+
+
+def test_links_carry_the_users_names() -> None:
+    graph = networkx.relabel_nodes(networkx.karate_club_graph(), lambda i: f"member {i}")
+    links = quick().fit(graph).predict_links(top=2, nodes=["member 4"])
+    assert set(links["source"]) == {"member 4"}
+    assert not any(graph.has_edge("member 4", target) for target in links["target"])
+    assert ((links["score"] >= 0) & (links["score"] <= 1)).all()
+
+
+def test_another_graph_is_embedded_by_the_same_network() -> None:
+    model = quick().fit(GRAPH)
+    assert np.allclose(model.transform(GRAPH), model.embedding_, atol=1e-6)
+    grown = generate(150, 600, num_features=8, communities=4, seed=2)
+    assert model.transform(grown).shape == (150, 8)
+
+
+def test_holdout_off_trains_on_everything() -> None:
+    model = quick(holdout=False).fit(GRAPH)
+    assert "auc" not in model.record_["metrics"] and model.fit_.split is None
+
+
+def test_errors_say_what_to_do() -> None:
+    with pytest.raises(NotFittedError, match="call fit"):
+        MaskGAE().transform()
+    with pytest.raises(InputError, match="no edges"):
+        MaskGAE().fit(np.empty((2, 0), dtype=np.int64), features=np.eye(3))
+    with pytest.raises(InputError, match="999"):
+        quick().fit(GRAPH).score_pairs([(0, 999)])
+    with pytest.raises(InputError, match=r"did you mean 'mask\.p'"):
+        MaskGAE(settings={"mask.pp": 0.1}).fit(GRAPH)
