@@ -113,14 +113,19 @@ class _ChunkedPairLoss(torch.autograd.Function):
         rows = max(1, CHUNK_NUMBERS // (z.shape[1] * (1 + each)))
         total = z.new_zeros(())
         grad_z, grads = torch.zeros_like(z), [torch.zeros_like(p) for p in parameters]
+        # Memory that is used again stays in the cache and costs no page faults.
+        size = min(rows, count) * (1 + each)
+        buffers = [z.new_empty(size, z.shape[1]) for _ in range(3)]
         for number, start in enumerate(range(0, count, rows)):
             stop = min(start + rows, count)
             u, v = torch.cat(
                 [targets[:, start:stop], negatives[:, start * each : stop * each]], dim=1
             )
-            z_u, z_v = z.index_select(0, u), z.index_select(0, v)
-            # [pairs, d]
-            product = (z_u * z_v).requires_grad_()
+            # [pairs, d] each
+            z_u, z_v, product = (buffer[: u.numel()].detach() for buffer in buffers)
+            torch.index_select(z, 0, u, out=z_u)
+            torch.index_select(z, 0, v, out=z_v)
+            torch.mul(z_u, z_v, out=product).requires_grad_()
             with torch.enable_grad():
                 noise = None if stream is None else stream.at("decoder", number)
                 logits = decoder(product, noise)

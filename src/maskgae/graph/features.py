@@ -167,7 +167,7 @@ class _Dropped(SparseFeatures):
     """What dropout left of sparse features; both orders come from the full ones by selection."""
 
     def __init__(self, full: SparseFeatures, keep: Tensor, scale: float) -> None:
-        by_row = full.by_row.select(keep.nonzero().squeeze(1))
+        by_row = full.by_row.select(keep)
         assert by_row.values is not None
         by_row.values.mul_(scale)
         super().__init__(by_row)
@@ -175,8 +175,8 @@ class _Dropped(SparseFeatures):
 
     @cached_property
     def by_column(self) -> CSR:
-        kept = self._keep[self._full.column_order].nonzero().squeeze(1)
-        by_column = self._full.by_column.select(kept)
+        keep = self._keep.index_select(0, self._full.column_order)
+        by_column = self._full.by_column.select(keep)
         assert by_column.values is not None
         by_column.values.mul_(self._scale)
         return by_column

@@ -8,12 +8,13 @@ chunk of rows are three cases of it, so one encoder serves all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from maskgae.graph.csr import CSR, SparseProduct
+from maskgae.graph.csr import CSR, SparseProduct, positions
 from maskgae.graph.graph import Graph, Structure
 
 #: Entries whose vectors are gathered at a time in the gradient of attention weights.
@@ -64,9 +65,8 @@ class Adjacency:
             csr = CSR(csr.indptr, csr.indices, csr.num_columns, values)
         if visible is None:
             return cls._square(csr, lambda: structure.reverse_entry)
-        keep = visible[structure.pair_of_entry]
-        kept = keep.nonzero().squeeze(1)
-        return cls._square(csr.select(kept), lambda: _selected_reverse(structure, keep, kept))
+        keep = visible.index_select(0, structure.pair_of_entry)
+        return cls._square(csr.select(keep), lambda: _selected_reverse(structure, keep))
 
     @classmethod
     def _square(cls, csr: CSR, order: Callable[[], Tensor]) -> Adjacency:
@@ -101,12 +101,28 @@ class Adjacency:
     def normalized(self, x: Tensor) -> Tensor:
         r"""Kipf and Welling's product :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2} X`.
 
-        The scaling is done on nodes before and after the sum, not on edges:
-        :math:`s \odot (A (s \odot X) + s \odot X)` with :math:`s = (d + 1)^{-1/2}`.
+        With :math:`s = (d + 1)^{-1/2}` an entry weighs :math:`s_i a_{ij} s_j`, computed once for
+        all layers and both passes; self-loops are added apart, weighing :math:`s_i^2`.
         """
-        scale = (self.degrees + 1).rsqrt().to(x.dtype).unsqueeze(1)
-        scaled = x * scale
-        return (self.sum(scaled) + scaled[: self.num_dst]) * scale[: self.num_dst]
+        weighted, own = self._normalized_weights
+        transposed = (lambda: weighted) if self.symmetric else self._normalized_transposed
+        summed: Tensor = SparseProduct.apply(x, weighted, transposed)
+        return torch.addcmul(summed, x[: self.num_dst], own.to(x.dtype))
+
+    @cached_property
+    def _normalized_weights(self) -> tuple[CSR, Tensor]:
+        csr, scale = self.csr, (self.degrees + 1).rsqrt()
+        here = torch.repeat_interleave(
+            scale[: self.num_dst], csr.counts(), output_size=csr.num_entries
+        )
+        values = scale.index_select(0, csr.indices).mul_(here)
+        if csr.values is not None:
+            values.mul_(csr.values)
+        own = scale[: self.num_dst].square().unsqueeze(1)
+        return CSR(csr.indptr, csr.indices, csr.num_columns, values), own
+
+    def _normalized_transposed(self) -> CSR:
+        return self._normalized_weights[0].transposed(self._order())
 
     def weighted_sum(self, x: Tensor, weights: Tensor) -> Tensor:
         r"""Sum over neighbours with a learnt weight for each entry and head.
@@ -188,7 +204,7 @@ def _by_head(csr: CSR, weights: Tensor, x: Tensor) -> Tensor:
     return torch.stack(heads, dim=1)
 
 
-def _selected_reverse(structure: Structure, keep: Tensor, kept: Tensor) -> Tensor:
+def _selected_reverse(structure: Structure, keep: Tensor) -> Tensor:
     """The opposite entries among the kept ones, from the fixed opposite entries."""
-    position = keep.cumsum(0) - 1
-    return position[structure.reverse_entry[kept]]
+    place = keep.cumsum(0) - 1
+    return place[structure.reverse_entry[positions(keep)]]

@@ -131,5 +131,7 @@ def _norm(kind: str, width: int) -> nn.Module:
 
 
 def _activation(kind: str) -> nn.Module:
-    kinds = {"elu": nn.ELU, "relu": nn.ReLU, "prelu": nn.PReLU, "none": nn.Identity}
+    if kind == "elu":
+        return nn.ELU(inplace=True)  # what comes in is never needed again
+    kinds = {"relu": nn.ReLU, "prelu": nn.PReLU, "none": nn.Identity}
     return kinds[kind]()
