@@ -110,16 +110,20 @@ def _reached(ms: float | None, found: Report, side: str) -> str:
 
 
 def memory(report: Report) -> str:
-    head = ["peak memory of the process", "graph loaded", "plain", "ours", "share"]
+    sides = ("plain", "plain-csr", "ours")
+    head = ["peak memory of the process", "graph loaded", "plain, edges", "plain, CSR", "ours"]
     rows = []
     for name, case in _cases(report):
         found = {side: run for side, run in case["memory"].items() if run}
-        ours = found["ours"]["peak_mb"] if "ours" in found else None
-        plain = next((r["peak_mb"] for side, r in found.items() if side != "ours"), None)
-        share = f"{ours / plain:.0%}" if ours and plain else "–"
+        peaks = {side: found[side]["peak_mb"] if side in found else None for side in sides}
         loaded = found["ours"]["loaded_mb"] if "ours" in found else None
-        rows.append([name, *map(_megabytes, (loaded, plain, ours)), share])
-    return table(head, rows)
+        ours = peaks["ours"]
+        shares = [
+            f"{ours / peaks[side]:.0%}" if ours and peaks[side] else "–" for side in sides[:2]
+        ]
+        cells = map(_megabytes, (loaded, *peaks.values()))
+        rows.append([name, *cells, *shares])
+    return table([*head, "of edges", "of CSR"], rows)
 
 
 def _megabytes(value: float | None) -> str:

@@ -83,9 +83,8 @@ class Runner:
         found["parts"] = self.ask("parts", case.name, least=10 if self.quick else 20)
         best = fastest_plain(found)
         found["memory"] = {
-            side: self.ask("memory", case.name, sides=(side,), least=3, limit=0)
-            for side in ("ours", best)
-            if side
+            side: self.ask("memory", case.name, sides=(side,), least=2, limit=0)
+            for side in found["sides"]
         }
         if best and case.updates:
             batched = ("ours-batched",) if "ours-batched" in found["sides"] else ()

@@ -1,4 +1,4 @@
-"""``maskgae evaluate`` and ``maskgae demo``."""
+"""``maskgae evaluate``: a named dataset, several seeds."""
 
 from __future__ import annotations
 
@@ -49,34 +49,13 @@ def evaluate(
     values = overrides(config, assignments)
     cell = make_cell(task, dataset, mask=mask, preset_name=preset, overrides=values, method=method)
     prepare_torch(device, threads)
-    record = _evaluated(cell, range(first_seed, first_seed + seeds), device, quiet)
+    record = evaluated(cell, range(first_seed, first_seed + seeds), device, quiet)
     screen.show_record(record)
     if json is not None:
         write_json(json, record)
 
 
-@app.command()
-def demo(threads: Threads = 0, quiet: Quiet = False) -> None:
-    """Train and evaluate on the embedded graph: your own libraries' import statements."""
-    from maskgae.experiment import make_cell
-
-    prepare_torch("cpu", threads)
-    screen.out.print(
-        "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
-        "joined where one imports the other; features: words of their docstrings.\n"
-    )
-    for task in ("link", "node"):
-        cell = make_cell(task, "imports")
-        screen.show_record(_evaluated(cell, [0], "cpu", quiet))
-        screen.out.print()
-    screen.out.print(
-        "Next: [bold]maskgae evaluate link --dataset Cora[/]   the paper's benchmarks\n"
-        "      [bold]maskgae datasets[/]                       what else there is\n"
-        "      [bold]maskgae evaluate --help[/]                every switch"
-    )
-
-
-def _evaluated(cell: Any, seeds: Any, device: str, quiet: bool) -> dict[str, Any]:
+def evaluated(cell: Any, seeds: Any, device: str, quiet: bool) -> dict[str, Any]:
     """Runs a cell behind a progress bar."""
     from maskgae.experiment import evaluate as run
 

@@ -1,4 +1,4 @@
-"""Your own graph: ``maskgae fit``, ``embed``, ``links``, ``score`` and ``report``."""
+"""Your own graph: ``maskgae demo``, ``fit``, ``embed``, ``links``, ``score`` and ``report``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
+from maskgae.cli.evaluate import evaluated
 from maskgae.cli.options import (
     Assignments,
     ConfigFile,
@@ -38,6 +39,39 @@ RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", me
 OutFile = Annotated[
     Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
 ]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")] = Path(
+        "runs/demo"
+    ),
+    threads: Threads = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Train and evaluate on the embedded graph: your own libraries' import statements."""
+    import numpy as np
+
+    from maskgae.experiment import make_cell
+    from maskgae.graph.imports import load_imports, module_names
+    from maskgae.presets import preset
+
+    prepare_torch("cpu", threads)
+    screen.out.print(
+        "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
+        "joined where one imports the other; features: words of their docstrings.\n"
+    )
+    settings = preset("link-imports-edge").settings
+    names = np.array(module_names(), dtype=object)
+    screen.show_record(_fit_and_save(load_imports(), settings, out, names, quiet=quiet), ["link"])
+    screen.out.print()
+    screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
+    screen.out.print(
+        f"\nThe page to look at: [bold]{out / 'report.html'}[/]\n"
+        "Next: [bold]maskgae fit EDGES.csv --out RUN[/]        your own graph\n"
+        "      [bold]maskgae evaluate link --dataset Cora[/]   the paper's benchmarks\n"
+        "      [bold]maskgae --help[/]                         everything else"
+    )
 
 
 @app.command()
@@ -72,8 +106,7 @@ def fit(
     """Train on your own graph, embed it, score held-out edges, and write a page to look at."""
     from maskgae.estimator import resolve_settings
     from maskgae.files import write_json
-    from maskgae.fitting import fit_graph
-    from maskgae.runs import load_run, load_weights, save_run
+    from maskgae.runs import load_weights
 
     check_writable(json)
     _check_run_folder(out, force)
@@ -83,31 +116,25 @@ def fit(
     settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
     if not quiet:
         _describe(built, encoder, settings)
-    with screen.training_progress(quiet) as progress:
-        bar = None
-        if progress is not None:
-            bar = screen.TrainingProgress(progress, "training", settings.training.epochs)
-        result = fit_graph(
-            built.graph,
-            settings,
-            holdout=bool(holdout),
-            device=device,
-            listener=bar,
-            start=None if start is None else load_weights(start),
-        )
-    save_run(
+    record = _fit_and_save(
+        built.graph,
+        settings,
         out,
-        result,
         built.ids,
+        quiet=quiet,
+        options={
+            "holdout": bool(holdout),
+            "device": device,
+            "start": None if start is None else load_weights(start),
+        },
         encoding=None if encoder is None else encoder.to_json(),
         label_names=built.label_names,
         notes=built.notes,
     )
-    _write_report(load_run(out))
     if holdout:
-        screen.show_record(result.record)
+        screen.show_record(record)
     if json is not None:
-        write_json(json, result.record)
+        write_json(json, record)
     screen.out.print(f"run folder: {out} · the page: {out / 'report.html'}", soft_wrap=True)
 
 
@@ -208,6 +235,30 @@ def report(run: RunFolder, threads: Threads = 0) -> None:
     saved = load_run(run)
     _write_report(saved)
     screen.out.print(f"the page: {run / 'report.html'}", soft_wrap=True)
+
+
+def _fit_and_save(
+    graph: Any,
+    settings: Any,
+    out: Path,
+    ids: Any,
+    *,
+    quiet: bool,
+    options: dict[str, Any] | None = None,
+    **about: Any,
+) -> dict[str, Any]:
+    """Trains behind a progress bar, writes the run folder with its page, returns the record."""
+    from maskgae.fitting import fit_graph
+    from maskgae.runs import load_run, save_run
+
+    with screen.training_progress(quiet) as progress:
+        bar = None
+        if progress is not None:
+            bar = screen.TrainingProgress(progress, "training", settings.training.epochs)
+        result = fit_graph(graph, settings, listener=bar, **(options or {}))
+    save_run(out, result, ids, **about)
+    _write_report(load_run(out))
+    return result.record
 
 
 def _check_run_folder(out: Path, force: bool) -> None:

@@ -129,8 +129,9 @@ def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
         *(Text(percent(record["metrics"][name]), style="bold") for name in shown),
     )
     for row, values in record["sanity"].items():
-        cells = (percent(values[name]) if name in values else "" for name in shown)
-        table.add_row(SANITY_NAMES.get(row, row), *cells)
+        if shown[0] in values:
+            cells = (percent(values[name]) if name in values else "" for name in shown)
+            table.add_row(SANITY_NAMES.get(row, row), *cells)
     return table
 
 
@@ -151,20 +152,29 @@ SHOWN_METRICS = {
 }
 
 
-def show_record(record: Mapping[str, Any]) -> None:
+def show_record(record: Mapping[str, Any], tasks: Sequence[str] = ("link", "node")) -> None:
     """Prints a record: the question, the numbers, what makes them credible, what they cost."""
-    seeds, audit, time_s = record["seeds"], record["audit"], record["time_s"]
+    seeds = record["seeds"]
     plural = "s" if len(seeds) > 1 else ""
     out.print(
-        f"[bold]{record['task']} · {record['dataset']}[/] · {record['mask']} mask, "
+        f"[bold]{record['task']} · {plain(record['dataset'])}[/] · {record['mask']} mask, "
         f"{record['semantics']} · {len(seeds)} seed{plural} · percent"
     )
-    out.print(record_table(record, SHOWN_METRICS[record["task"]]))
+    for task in tasks:
+        if SHOWN_METRICS[task][0] in record["metrics"]:
+            out.print(record_table(record, SHOWN_METRICS[task]))
+    for line in credentials(record):
+        out.print(line)
+
+
+def credentials(record: Mapping[str, Any]) -> Iterator[str]:
+    """What was audited and what it cost, in lines of 80 columns."""
+    audit, time_s = record["audit"], record["time_s"]
     if "hidden_share" in audit:
-        out.print(
+        yield (
             f"audit: {audit['held_out_leaks']:.0f} held-out pairs leaked; masks hid "
-            f"{100 * audit['hidden_share']:.0f} % of the pairs; "
-            f"{100 * audit['visible_targets']:.0f} % of the targets stayed visible"
+            f"{100 * audit['hidden_share']:.0f} % of the pairs,\n"
+            f"       {100 * audit['visible_targets']:.0f} % of the targets stayed visible"
         )
     speed = f", {1000 * time_s['per_epoch']:.0f} ms an epoch" if "per_epoch" in time_s else ""
-    out.print(f"time: {time_s['total']:.0f} s{speed}; peak memory {record['peak_rss_mb']:.0f} MB")
+    yield f"time: {time_s['total']:.0f} s{speed}; peak memory {record['peak_rss_mb']:.0f} MB"
