@@ -63,7 +63,14 @@ def demo(
     )
     settings = preset("link-imports-edge").settings
     names = np.array(module_names(), dtype=object)
-    screen.show_record(_fit_and_save(load_imports(), settings, out, names, quiet=quiet), ["link"])
+    graph = load_imports()
+    assert graph.labels is not None
+    packages = {
+        c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
+    }
+    classes = [packages[code] for code in range(graph.num_classes)]
+    record = _fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
+    screen.show_record(record, ["link"])
     screen.out.print()
     screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
     screen.out.print(

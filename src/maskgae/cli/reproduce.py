@@ -36,6 +36,9 @@ def reproduce(
         list[Path] | None,
         typer.Option("--document", help="Where tables are filled in; repeatable."),
     ] = None,
+    run: Annotated[
+        bool, typer.Option("--run/--no-run", help="Run what is missing, or only write tables.")
+    ] = True,
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of the paper's tables and write them beside the published numbers."""
@@ -62,7 +65,8 @@ def reproduce(
         if row.cell.dataset not in absent
         for seed in range(first_seed, first_seed + row.seeds)
     ]
-    run_with_progress(tasks, store, jobs, quiet)
+    if run:
+        run_with_progress(tasks, store, jobs, quiet)
     blocks = result_blocks(rows, store, first_seed)
     places = documents or [path for path in DOCUMENTS if path.exists()]
     for path in places:
