@@ -17,6 +17,7 @@ from benchmarks.speed import RESULTS, ROOT, ratio
 PAGE = ROOT / "docs" / "performance.md"
 Report = dict[str, Any]
 
+MISSING = "Not measured yet."
 KINDS = ("arithmetic", "gathers", "streams", "noise")
 
 
@@ -27,6 +28,9 @@ def tables(report: Report) -> dict[str, str]:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table, numbers to the right."""
+    rows = list(rows)
+    if not rows:
+        return MISSING
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
@@ -44,7 +48,7 @@ def _times(value: float | None) -> str:
 
 def machine(report: Report) -> str:
     if "machine" not in report:
-        return "Not measured yet."
+        return MISSING
     about, rate = report["machine"], report["rates"]
     quick = " A quick run: indicative only." if report["quick"] else ""
     busy = [name for name, case in report.get("cases", {}).items() if case["load"] > 1.5]
@@ -162,7 +166,7 @@ def roofline(report: Report) -> str:
     for name, case in _cases(report):
         if case.get("work") and case.get("parts"):
             blocks.append(f"**{name}**\n\n" + _roofline_table(case, report["rates"]))
-    return "\n\n".join(blocks) or "Not measured yet."
+    return "\n\n".join(blocks) or MISSING
 
 
 def _roofline_table(case: Report, rates: dict[str, float]) -> str:
@@ -182,7 +186,7 @@ def _roofline_table(case: Report, rates: dict[str, float]) -> str:
 
 def bounds(report: Report) -> str:
     """What takes the most time in each case, in a sentence."""
-    return "\n".join(f"- {_bound(name, case)}" for name, case in _cases(report))
+    return "\n".join(f"- {_bound(name, case)}" for name, case in _cases(report)) or MISSING
 
 
 def _bound(name: str, case: Report) -> str:
@@ -208,7 +212,7 @@ def _named(found: dict[str, float]) -> list[str]:
 def kernels(_: Report) -> str:
     path = RESULTS / "kernels.json"
     if not path.exists():
-        return "Not measured yet."
+        return MISSING
     found = json.loads(path.read_text())
     return "\n\n".join(f"**{part['title']}**\n\n{kernel_table(part)}" for part in found["parts"])
 

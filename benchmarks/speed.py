@@ -174,9 +174,8 @@ def measure_case(runner: Runner, case: Case, report: dict[str, Any]) -> None:
         found["work"] = runner.ask("roofline", case.name)
     report.setdefault("cases", {})[case.name] = found
     against = ratio(found)
-    print(
-        f"  ours {found['sides']['ours']['ms']:.1f} ms" + f", ratio {against:.1f}" * bool(against)
-    )
+    beside = f", {against:.1f} times as fast" if against else ""
+    print(f"  ours {found['sides']['ours']['ms']:.1f} ms{beside}", flush=True)
 
 
 def scaling(runner: Runner) -> list[dict[str, Any]]:
