@@ -53,6 +53,7 @@ def machine(report: Report) -> str:
     quick = " A quick run: indicative only." if report["quick"] else ""
     busy = [name for name, case in report.get("cases", {}).items() if case["load"] > 1.5]
     load = f" Other jobs were running beside {', '.join(busy)}." if busy else ""
+    lost = "".join(f"\n- not measured: {what}" for what in report.get("failures", []))
     return (
         f"{about['cpu']}, {about['threads']} thread(s) of {about['cores']} cores, "
         f"Python {about['python']}, torch {about['torch']}, "
@@ -62,6 +63,7 @@ def machine(report: Report) -> str:
         f"and written), fills fresh pages at {rate['touch_gbs']:.1f} GB/s, gathers rows of 256 "
         f"bytes at {rate['gather_gbs']:.1f} GB/s from a 64 MiB table and {rate['near_gbs']:.1f} "
         f"GB/s from a 1 MiB one, and draws {rate['noise_gbs']:.1f} GB/s of random bytes."
+        + (f"\n{lost}" if lost else "")
     )
 
 

@@ -40,6 +40,8 @@ class Runner:
     def __init__(self, options: argparse.Namespace) -> None:
         self.quick, self.threads, self.plain = options.quick, options.threads, not options.no_plain
         self.patience = 300 if self.quick else PATIENCE
+        #: What could not be measured, and why; it goes into the report.
+        self.failures: list[str] = []
 
     def ask(self, task: str, case: str, **options: Any) -> dict[str, Any] | None:
         """One measurement, or ``None`` where it took too long or too much memory."""
@@ -57,14 +59,17 @@ class Runner:
                     cwd=ROOT, env=environment, timeout=self.patience, check=False,
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
-                print(f"  {task} {case}: given up after {self.patience} s")
-                return None
+                return self._failed(task, case, options, f"given up after {self.patience} s")
             took = time.perf_counter() - started
             if done.returncode or not out.exists():
-                print(f"  {task} {case} {options}: failed with code {done.returncode}")
-                return None
+                return self._failed(task, case, options, f"ended with code {done.returncode}")
             print(f"  {task} {case} {options.get('sides', '')} took {took:.0f} s", flush=True)
             return dict(json.loads(out.read_text()))
+
+    def _failed(self, task: str, case: str, options: dict[str, Any], why: str) -> None:
+        sides = " ".join(options.get("sides", ()))
+        self.failures.append(f"{case}: {task} {sides} {why}".replace("  ", " "))
+        print(f"  {self.failures[-1]}", flush=True)
 
     def case(self, case: Case) -> dict[str, Any]:
         """All that is measured of one case."""
@@ -157,6 +162,7 @@ def main(given: Sequence[str] | None = None) -> None:
             report["scaling"] = scaling(runner)
         else:
             measure_case(runner, find_case(name), report)
+        report["failures"] = runner.failures
         _write(path, report)
     finish(report, options.results)
 

@@ -18,6 +18,7 @@ ORDER = [
     "noise",
     "config",
     "files",
+    "words",
     "graph",
     "masking",
     "nn",

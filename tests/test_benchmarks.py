@@ -117,6 +117,18 @@ def test_tables_fill_the_page(ask, load):
     assert render.fill(page, render.tables(report)) == page
 
 
+def test_a_measurement_that_fails_is_reported(load, monkeypatch: pytest.MonkeyPatch):
+    speed = load("speed")
+    runner = speed.Runner(speed.arguments(["--quick"]))
+    killed = speed.subprocess.CompletedProcess([], returncode=-15)
+    monkeypatch.setattr(speed.subprocess, "run", lambda *args, **kwargs: killed)
+    assert runner.ask("steps", "tiny", sides=("plain", "ours")) is None
+    assert runner.failures == ["tiny: steps plain ours ended with code -15"]
+    rates = load("machine").rates(quick=True)
+    report = {"machine": load("machine").describe(), "rates": rates, "quick": True, "date": "today"}
+    assert runner.failures[0] in load("render").machine(report | {"failures": runner.failures})
+
+
 def test_chart_is_drawn(load, tmp_path: Path):
     pytest.importorskip("matplotlib")
     side = {"ms": 10.0}

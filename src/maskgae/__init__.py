@@ -14,13 +14,23 @@ if TYPE_CHECKING:
     from maskgae.estimator import MaskGAE
     from maskgae.graph.datasets import load_dataset
     from maskgae.graph.graph import Graph
+    from maskgae.model import MaskGAENet
 
 __version__ = "0.1.0"
-__all__ = ["Graph", "InputError", "MaskGAE", "RunError", "__version__", "load_dataset"]
+__all__ = [
+    "Graph",
+    "InputError",
+    "MaskGAE",
+    "MaskGAENet",
+    "RunError",
+    "__version__",
+    "load_dataset",
+]
 
 _LAZY = {
     "Graph": "maskgae.graph.graph",
     "MaskGAE": "maskgae.estimator",
+    "MaskGAENet": "maskgae.model",
     "load_dataset": "maskgae.graph.datasets",
 }
 

@@ -11,6 +11,7 @@ from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Assignments, ConfigFile, MaskKind, overrides, prepare_torch
 from maskgae.cli.reproduce import Jobs, ResultsFolder, run_with_progress
+from maskgae.words import percent
 
 
 @app.command()
@@ -81,7 +82,7 @@ def _draw(
         curves.append(curve_of(kind or "by semantics", x, summaries))
         for value, place, summary in zip(settings, x, summaries, strict=True):
             shown = f", {float(place):.0f} % hidden" if by_share else ""
-            screen.out.print(f"{kind} {key}={value}{shown}: {screen.percent(summary)}")
+            screen.out.print(f"{kind} {key}={value}{shown}: {percent(summary)}")
     title = f"{dataset}, {task}: effect of {key}"
     x_label = "share of pairs hidden, %" if by_share else key
     path = folder / f"{what}-{task}-{dataset.lower()}"

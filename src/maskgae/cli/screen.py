@@ -19,19 +19,10 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from maskgae.words import METRIC_NAMES, ROW_NAMES, percent
+
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
-
-SANITY_NAMES = {
-    "common_neighbours": "common neighbours",
-    "adamic_adar": "Adamic-Adar",
-    "resource_allocation": "resource allocation",
-    "degree_product": "product of degrees",
-    "feature_cosine": "feature cosine",
-    "raw_features": "raw features",
-    "propagated_features": "twice-propagated features",
-    "untrained": "untrained encoder",
-}
 
 
 class TrainingProgress:
@@ -106,16 +97,6 @@ def plain(text: str) -> str:
     return escape("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
-def percent(summary: Mapping[str, Any]) -> str:
-    """Mean and standard deviation in percent: ``96.12 ± 0.31``.
-
-    >>> percent({"mean": 0.9612, "std": 0.0031}), percent({"mean": 0.5, "std": None})
-    ('96.12 ± 0.31', '50.00')
-    """
-    mean = f"{100 * summary['mean']:.2f}"
-    return mean if summary["std"] is None else f"{mean} ± {100 * summary['std']:.2f}"
-
-
 def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     """The method's row above the sanity rows, the same metrics in the same columns."""
     shown = [name for name in metrics if name in record["metrics"]]
@@ -123,7 +104,7 @@ def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     table.add_column("", no_wrap=True)
     for name in shown:
         table.add_column(METRIC_NAMES.get(name, name), justify="right", no_wrap=True)
-    label = "MaskGAE" if record["method"] == "maskgae" else record["method"]
+    label = ROW_NAMES.get(record["method"], record["method"])
     table.add_row(
         Text(label, style="bold"),
         *(Text(percent(record["metrics"][name]), style="bold") for name in shown),
@@ -131,20 +112,9 @@ def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     for row, values in record["sanity"].items():
         if shown[0] in values:
             cells = (percent(values[name]) if name in values else "" for name in shown)
-            table.add_row(SANITY_NAMES.get(row, row), *cells)
+            table.add_row(ROW_NAMES.get(row, row), *cells)
     return table
 
-
-METRIC_NAMES = {
-    "auc": "AUC",
-    "ap": "AP",
-    "hits@10": "Hits@10",
-    "hits@50": "Hits@50",
-    "mrr": "MRR",
-    "accuracy": "accuracy",
-    "macro_f1": "macro-F1",
-    "accuracy_random_splits": "random splits",
-}
 
 SHOWN_METRICS = {
     "link": ("auc", "ap", "hits@50", "mrr"),

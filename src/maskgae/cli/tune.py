@@ -14,6 +14,7 @@ from maskgae.cli.options import Assignments, ConfigFile, overrides, prepare_torc
 from maskgae.cli.reproduce import Jobs, run_with_progress
 from maskgae.config import parse_assignment
 from maskgae.errors import InputError
+from maskgae.words import percent
 
 
 @app.command()
@@ -48,7 +49,7 @@ def tune(
         values = row["cell"].settings.flat()
         count = len(row["values"])
         chosen = (str(values[key]) for key in axes)
-        table.add_row(*chosen, screen.percent(row), str(count), f"{row['train_s'] / count:.0f}")
+        table.add_row(*chosen, percent(row), str(count), f"{row['train_s'] / count:.0f}")
     screen.out.print(table)
 
 

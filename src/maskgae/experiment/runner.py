@@ -102,7 +102,8 @@ def run_missing(
     With several jobs each is a process of one thread, so a run's bits do not depend on their
     number. What has been yielded is on disk; stop whenever you like.
     """
-    missing = [(cell, seed) for cell, seed in tasks if store.load(cell, seed) is None]
+    asked = dict.fromkeys(tasks)  # each once, in order
+    missing = [(cell, seed) for cell, seed in asked if store.load(cell, seed) is None]
     if jobs <= 1:
         for cell, seed in missing:
             yield _run_into(store, cell, seed, run)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskgae.report.markup import label
-from maskgae.report.names import METRIC_NAMES, ROW_NAMES
 from maskgae.report.palette import EDGE, NEUTRAL, NON_EDGE
+from maskgae.words import METRIC_NAMES, ROW_NAMES
 
 Figure = dict[str, Any]
 

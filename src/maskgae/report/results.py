@@ -9,12 +9,12 @@ from typing import Any
 from maskgae.experiment.runner import Store
 from maskgae.experiment.suites import Row
 from maskgae.report.blocks import markdown_table
+from maskgae.words import METRIC_NAMES, percent
 
 #: Runs behind each published deviation, by the paper's own account.
 PUBLISHED_RUNS = 10
 
 METRICS = {"link": ("auc", "ap"), "node": ("accuracy",)}
-NAMES = {"auc": "AUC", "ap": "AP", "accuracy": "accuracy", "hits@50": "Hits@50"}
 
 Record = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def _table(table: str, rows: Sequence[tuple[Row, Record | None]]) -> str:
     metrics = METRICS[task]
     header = ["", "n"]
     for metric in metrics:
-        header += [f"{NAMES[metric]}", "published", "difference"]
+        header += [METRIC_NAMES[metric], "published", "difference"]
     header += ["random splits"] if task == "node" else []
     header.append("best sanity row")
     lines = []
@@ -70,10 +70,7 @@ def _label(row: Row) -> str:
 
 
 def _percent(summary: Mapping[str, Any] | None) -> str:
-    if summary is None:
-        return ""
-    mean = f"{100 * summary['mean']:.2f}"
-    return mean if summary["std"] is None else f"{mean} ± {100 * summary['std']:.2f}"
+    return "" if summary is None else percent(summary)
 
 
 def _compared(ours: Mapping[str, Any] | None, published: Mapping[str, float] | None) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maskgae.config import KEYS, help_text
 from maskgae.report.data import ReportData
 from maskgae.report.markup import table, text
-from maskgae.report.names import METRIC_NAMES, ROW_NAMES, percent, shown
+from maskgae.words import METRIC_NAMES, ROW_NAMES, percent, shown
 
 #: Links that the page holds.
 MAX_LINKS = 1000

@@ -1,4 +1,4 @@
-"""What metrics and rows are called, and how numbers are written, on a page."""
+"""What metrics and rows are called, and how numbers are written, on screen and on pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ METRIC_NAMES = {
     "mrr": "MRR",
     "accuracy": "accuracy",
     "macro_f1": "macro-F1",
+    "accuracy_random_splits": "random splits",
 }
 
 ROW_NAMES = {
