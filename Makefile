@@ -29,6 +29,8 @@ test-all: $(STAMP) lint types
 
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.kernels
+	$(BIN)/python -m benchmarks.render
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

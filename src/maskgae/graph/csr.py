@@ -1,9 +1,9 @@
 r"""Compressed sparse rows, and the one sparse product that everything here is made of.
 
 The product of a sparse matrix with a dense one is a sum of picked rows, which is what
-``torch.nn.functional.embedding_bag`` computes. On a CPU its kernels are 1.4 to 2.5 times as fast
-as torch's CSR product and SciPy's (``benchmarks/kernels.py``), they need no values where all are
-one, and every row is summed in a fixed order, so results do not depend on the thread count.
+``torch.nn.functional.embedding_bag`` computes. It needs no values where all are one and adds every
+row in a fixed order, so results do not depend on the thread count; ``benchmarks/kernels.py`` times
+it beside torch's CSR product and SciPy's.
 """
 
 from __future__ import annotations
