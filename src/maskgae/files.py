@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,48 @@ from maskgae.errors import InputError, RunError
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary neighbour to write to, renamed to ``path`` when all went well.
+    """A temporary neighbour to write to, which takes the place of ``path`` when all went well.
 
     Its content is on the disk before the name changes, so after a crash the name stands for the
     old file or for the whole new one.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            yield temporary
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        _flush_folder(path.parent)
+    except (PermissionError, FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise InputError(
+            f"{path} cannot be written ({error.strerror}): choose another place"
+        ) from error
     except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise RunError(
+            f"{path} could not be written ({error.strerror or error}), and what was there before "
+            "is unchanged: make room or choose another place"
+        ) from error
+
+
+def _flush_folder(folder: Path) -> None:
+    """Makes the new name last; not every file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
     with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # A lone surrogate, as a name may hold one, is written as its escape.
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: Path, document: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from maskgae.files import write_text
 from maskgae.report import figures, sections
 from maskgae.report.data import ReportData
 from maskgae.report.map import map_data
@@ -34,12 +34,7 @@ def write_page(path: Path | str, data: ReportData, stream: Stream | None = None)
     path = Path(path)
     document = render(data, stream or Stream(0, ("report",)))
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(document)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_text(path, document)
 
 
 def render(data: ReportData, stream: Stream) -> str:

@@ -13,11 +13,9 @@ looks sees the old content or the new, and after a failure the old.
 
 from __future__ import annotations
 
-import os
-import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +25,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from maskgae.errors import InputError, RunError
+from maskgae.errors import InputError
+from maskgae.files import atomic
 from maskgae.graph.readers.messages import five_of, shown
 
 WRITE_ENDINGS = (".parquet", ".csv", ".tsv", ".npz", ".npy")
@@ -90,38 +89,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     ...     [(entry.name, entry.read_bytes()) for entry in Path(folder).iterdir()]
     [('a.txt', b'done')]
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        try:
-            with temporary.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-        _flush_folder(path.parent)
-    except (PermissionError, FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-        raise InputError(
-            f"{path} cannot be written ({error.strerror}): choose another place"
-        ) from error
-    except OSError as error:
-        raise RunError(
-            f"{path} could not be written ({error.strerror or error}), and what was there before "
-            "is unchanged: make room or choose another place"
-        ) from error
-
-
-def _flush_folder(folder: Path) -> None:
-    """Makes the new name last; not every file system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with atomic(Path(path)) as temporary, temporary.open("xb") as file:
+        yield file
 
 
 def _check_shapes(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
