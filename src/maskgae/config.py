@@ -132,12 +132,6 @@ class TrainingConfig:
         0.0, "decay of the exponential moving average of the weights; 0: off", low=0, high=0.99999
     )
     batch_pairs: int = setting(0, "targets of one update; 0: all of them at once", low=0)
-    fanouts: tuple[int, ...] = setting(
-        (),
-        "neighbours sampled a layer in batches, -1 for all of them; empty: encode the whole graph",
-        low=-1,
-    )
-    checkpoint_every: str = setting("10", "epochs between two checkpoints, or seconds as '60s'")
 
 
 @dataclass(frozen=True)
@@ -311,8 +305,6 @@ def _coerced(key: str, value: Any, hint: Any) -> Any:
         return tuple(_coerced(key, item, inner) for item in items)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if hint is str and isinstance(value, int) and key == "training.checkpoint_every":
-        return str(value)
     if not isinstance(value, hint) or isinstance(value, bool):
         name = {int: "a whole number", float: "a number", str: "a word"}[hint]
         raise InputError(f"{key} must be {name}, not {value!r}: {help_text(key)}")

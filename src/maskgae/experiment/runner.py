@@ -84,9 +84,13 @@ class Store:
 
 
 def _same_settings(kept: dict[str, Any], cell: Cell) -> bool:
-    """Whether a kept run had these settings; a setting it does not know was at its default."""
+    """Whether a kept run had these settings; one that it does not know was at its default.
+
+    One that is gone since then was at its default too: otherwise it would be in the digest.
+    """
     own, defaults = json.loads(json.dumps(cell.settings.flat())), Settings().flat()
-    known = all(own.get(key) == value for key, value in kept.items() if key != "seed")
+    shared = (key for key in kept if key in own and key != "seed")
+    known = all(own[key] == kept[key] for key in shared)
     new = (key for key in own if key not in kept)
     return known and all(own[key] == json.loads(json.dumps(defaults[key])) for key in new)
 

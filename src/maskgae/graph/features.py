@@ -26,9 +26,9 @@ from maskgae.graph.csr import CSR, SparseProduct
 from maskgae.noise import dropout, kept_positions
 from maskgae.rng import Stream
 
-#: Below this density a matrix is stored sparse and multiplied sparse: the share of non-zeros at
-#: which the sparse product and the dense one take the same time, forward and backward, measured
-#: by ``benchmarks/kernels.py``.
+#: Below this density, after dropout, a matrix is multiplied sparse. ``benchmarks/kernels.py``
+#: measures where the sparse product and the dense one take the same time, forward and backward;
+#: this is on the safe side of it.
 BREAK_EVEN_DENSITY = 0.12
 
 
