@@ -30,10 +30,13 @@ class Adjacency:
         transpose_order: gives the order of the entries in the transposed matrix, when asked.
         symmetric: whether the matrix is its own transpose, so that the backward of a product is
             the same product.
+        scale: how many neighbours each drawn one stands for, where neighbours were drawn; the
+            values have it in them.
 
     Shapes:
         - **csr:** ``[n_dst, n_src]``
         - **degrees:** ``[n_src]``
+        - **scale:** ``[n_dst]``
     """
 
     def __init__(
@@ -43,10 +46,12 @@ class Adjacency:
         *,
         transpose_order: Callable[[], Tensor] | None = None,
         symmetric: bool = False,
+        scale: Tensor | None = None,
     ) -> None:
         self.csr = csr
         self.degrees = degrees
         self.symmetric = symmetric
+        self.scale = scale
         self._order = transpose_order or csr.transpose_order
 
     @classmethod
@@ -83,8 +88,9 @@ class Adjacency:
     def to(self, device: torch.device | str) -> Adjacency:
         if torch.device(device).type == "cpu":
             return self
-        moved = self.csr.to(device)
-        return Adjacency(moved, self.degrees.to(device), symmetric=self.symmetric)
+        moved, scale = self.csr.to(device), None if self.scale is None else self.scale.to(device)
+        degrees = self.degrees.to(device)
+        return Adjacency(moved, degrees, symmetric=self.symmetric, scale=scale)
 
     def transposed(self) -> CSR:
         return self.csr if self.symmetric else self.csr.transposed(self._order())

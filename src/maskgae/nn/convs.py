@@ -194,6 +194,8 @@ def _attend(h: Tensor, entries: Tensor, own: Tensor, adjacency: Adjacency) -> Te
     index = rows.unsqueeze(1).expand_as(entries)
     top = own.detach().scatter_reduce(0, index, entries.detach(), "amax")
     weights, own_weight = (entries - top[rows]).exp(), (own - top).exp()
+    if adjacency.scale is not None:
+        weights = weights * adjacency.scale[rows].unsqueeze(1)
     total = own_weight.index_add(0, rows, weights)
     mixed = adjacency.weighted_sum(h, weights)
     mixed = mixed + own_weight.unsqueeze(-1) * h[: adjacency.num_dst]

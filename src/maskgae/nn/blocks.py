@@ -1,0 +1,234 @@
+r"""Blocks: what a few nodes need of a large graph, layer by layer.
+
+To compute the last layer for some seeds, the layer before it is needed for the seeds and their
+neighbours, the one before that for these and theirs, and so on. Each layer gets its own
+:class:`~maskgae.nn.adjacency.Adjacency`, whose destinations are the sources of the next layer.
+
+With all neighbours, blocks give the seeds exactly what the whole visible graph would. With a
+fan-out :math:`f`, a node of :math:`d > f` visible neighbours keeps :math:`f` of them, drawn
+uniformly without replacement, and each stands for :math:`d / f` of them:
+
+=====  =====================================================================================
+GCN    entries weigh :math:`\frac{d_i}{f} / \sqrt{(d_i + 1)(d_j + 1)}`, with the degrees of the
+       visible graph; the sum over neighbours keeps its expectation, and so does GIN's
+SAGE   the mean over the drawn neighbours has the expectation of the mean over all
+GAT    entries count :math:`d / f` times in the softmax, beside the node itself: numerator and
+       denominator keep their expectations, their ratio does so as :math:`f` grows
+=====  =====================================================================================
+
+Behind a non-linearity an unbiased sum does not give an unbiased output, here as in every sampler
+of neighbours (Hamilton, Ying and Leskovec, 2017).
+
+Which neighbours are drawn follows from a hash of entry and stream, not from the order of draws:
+every worker that meets a node in the same step draws the same neighbours for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from maskgae.graph.csr import CSR
+from maskgae.graph.graph import Graph
+from maskgae.nn.adjacency import Adjacency
+from maskgae.rng import Stream, hash_uniform
+
+Integers = NDArray[np.int64]
+
+#: Entries of the graph that are looked at together, which bounds the memory of a hop.
+CHUNK_ENTRIES = 2**21
+#: Pairs whose ends are counted together.
+CHUNK_PAIRS = 2**22
+
+#: A fan-out that keeps every neighbour.
+ALL = -1
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What the encoder needs to see for some seeds.
+
+    Shapes:
+        - **nodes:** ``[n_0]``, the input of the first layer; the seeds come first
+        - **adjacencies:** one a layer, the first layer's first; the last has the seeds as rows
+    """
+
+    nodes: Tensor
+    adjacencies: list[Adjacency]
+
+    def to(self, device: torch.device | str) -> Blocks:
+        return Blocks(self.nodes, [adjacency.to(device) for adjacency in self.adjacencies])
+
+
+class Sampler:
+    """Cuts blocks out of what is visible of a graph.
+
+    Its memory is a number a node, made once; a block costs no more than its own size.
+
+    Args:
+        graph: the training graph.
+        visible: which pairs can be seen, ``[M]`` bool; all where it is ``None``.
+
+    >>> graph = Graph.from_edges([(0, 1), (1, 2), (2, 3)])
+    >>> blocks = Sampler(graph).blocks(torch.tensor([0]), [ALL, ALL])
+    >>> blocks.nodes.tolist(), blocks.adjacencies
+    ([0, 1, 2], [Adjacency(2, 3, entries=3), Adjacency(1, 2, entries=1)])
+    """
+
+    def __init__(self, graph: Graph, visible: Tensor | None = None) -> None:
+        self.graph = graph
+        csr = graph.structure.csr
+        self._indptr, self._indices = csr.indptr.numpy(), csr.indices.numpy()
+        self._pairs = graph.structure.pair_of_entry.numpy()
+        self._visible = None if visible is None else visible.numpy()
+        #: ``[N]``, (weighted) degrees in the visible graph.
+        self.degrees = visible_degrees(graph, visible)
+        self._place: Integers = np.full(graph.num_nodes, -1, dtype=np.int64)
+
+    def blocks(self, seeds: Tensor, fanouts: Sequence[int], stream: Stream | None = None) -> Blocks:
+        """The blocks of some seeds.
+
+        Args:
+            seeds: different nodes.
+            fanouts: neighbours of a node to keep, one number a hop from the seeds on;
+                :data:`ALL` keeps every one.
+            stream: where the draws come from; needed where a fan-out is not :data:`ALL`.
+
+        Shapes:
+            - **seeds:** ``[n_L]``
+        """
+        nodes: Integers = seeds.numpy()
+        adjacencies: list[Adjacency] = []
+        for hop, fanout in enumerate(fanouts):
+            draw = None if stream is None or fanout == ALL else stream.at("hop", hop)
+            nodes, adjacency = self._hop(nodes, fanout, draw)
+            adjacencies.insert(0, adjacency)
+        return Blocks(torch.from_numpy(nodes), adjacencies)
+
+    def seeds(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """The different ends of pairs, and the pairs by their places among them.
+
+        Shapes:
+            - **pairs:** ``[2, P]``
+            - **output:** ``[n]`` ascending, and ``[2, P]``
+        """
+        ends = np.unique(pairs.numpy())
+        self._place[ends] = np.arange(ends.size)
+        local = torch.from_numpy(self._place[pairs.numpy()])
+        self._place[ends] = -1
+        return torch.from_numpy(ends), local
+
+    def _hop(
+        self, nodes: Integers, fanout: int, stream: Stream | None
+    ) -> tuple[Integers, Adjacency]:
+        """The nodes with their neighbours behind them, and the adjacency between the two."""
+        parts = [self._kept(part, fanout, stream) for part in self._chunks(nodes)]
+        entries, kept, seen = (np.concatenate(column) for column in zip(*parts, strict=True))
+        columns = self._indices[entries].astype(np.int64)
+        sources = self._relabelled(nodes, columns)
+        scale = None
+        if (kept < seen).any():
+            scale = torch.from_numpy((seen / np.maximum(kept, 1)).astype(np.float32))
+        indptr = np.concatenate([[0], np.cumsum(kept)])
+        csr = CSR(
+            torch.from_numpy(indptr),
+            torch.from_numpy(columns),
+            sources.size,
+            self._values(entries, kept, scale),
+        )
+        degrees = self.degrees[torch.from_numpy(sources)]
+        order = lambda: transpose_order(csr)  # noqa: E731
+        return sources, Adjacency(csr, degrees, transpose_order=order, scale=scale)
+
+    def _chunks(self, nodes: Integers) -> Iterator[Integers]:
+        """The nodes in parts whose rows have some millions of entries at most, or one node."""
+        total = np.cumsum(self._indptr[nodes + 1] - self._indptr[nodes], dtype=np.int64)
+        parts = 1 if total.size == 0 else int(total[-1]) // CHUNK_ENTRIES + 1
+        cuts = np.searchsorted(total, np.arange(1, parts) * CHUNK_ENTRIES, side="right")
+        yield from np.split(nodes, cuts)
+
+    def _kept(
+        self, nodes: Integers, fanout: int, stream: Stream | None
+    ) -> tuple[Integers, Integers, Integers]:
+        """The kept entries of the nodes' rows, and how many of each row are kept and visible."""
+        starts = self._indptr[nodes].astype(np.int64)
+        counts = self._indptr[nodes + 1] - starts
+        before = np.cumsum(counts) - counts
+        entries = np.repeat(starts - before, counts)
+        entries += np.arange(entries.size)
+        rows = np.repeat(np.arange(nodes.size), counts)
+        if self._visible is not None:
+            flags = self._visible[self._pairs[entries]]
+            entries, rows = entries[flags], rows[flags]
+        seen = np.bincount(rows, minlength=nodes.size)
+        if stream is None:
+            return entries, seen, seen
+        crowded = np.flatnonzero((seen > fanout)[rows])
+        draws = hash_uniform(torch.from_numpy(entries[crowded]), stream).numpy()
+        keep = np.ones(entries.size, dtype=bool)
+        keep[crowded] = _among_the_lowest(rows[crowded], draws, fanout)
+        return entries[keep], np.minimum(seen, fanout), seen
+
+    def _relabelled(self, nodes: Integers, columns: Integers) -> Integers:
+        """Turns columns into places among the sources, in place; returns the sources."""
+        place = self._place
+        place[nodes] = np.arange(nodes.size)
+        new = np.unique(columns[place[columns] < 0])
+        place[new] = np.arange(nodes.size, nodes.size + new.size)
+        np.take(place, columns, out=columns)
+        place[nodes] = place[new] = -1
+        return np.concatenate([nodes, new])
+
+    def _values(self, entries: Integers, kept: Integers, scale: Tensor | None) -> Tensor | None:
+        """Edge weights times what each entry stands for; ``None`` where all are one."""
+        values = None if scale is None else scale.repeat_interleave(torch.from_numpy(kept))
+        if self.graph.weights is None:
+            return values
+        weights = self.graph.weights[torch.from_numpy(self._pairs[entries])]
+        return weights if values is None else weights * values
+
+
+def visible_degrees(graph: Graph, visible: Tensor | None = None) -> Tensor:
+    """(Weighted) degrees of the visible part of a graph, chunk by chunk, ``[N]`` float32."""
+    degrees = np.zeros(graph.num_nodes)
+    for start in range(0, graph.num_pairs, CHUNK_PAIRS):
+        part = slice(start, start + CHUNK_PAIRS)
+        flags = slice(None) if visible is None else visible[part].numpy()
+        weights: Any = None if graph.weights is None else graph.weights[part].numpy()[flags]
+        for ends in graph.pairs[:, part].numpy():
+            degrees += np.bincount(ends[flags], weights, graph.num_nodes)
+    return torch.from_numpy(degrees.astype(np.float32))
+
+
+def transpose_order(csr: CSR) -> Tensor:
+    """The positions of the entries by column, then by row; SciPy counts instead of sorting."""
+    places = np.arange(csr.num_entries)
+    shape = (csr.num_rows, csr.num_columns)
+    matrix = sp.csr_array((places, csr.indices.numpy(), csr.indptr.numpy()), shape=shape)
+    return torch.from_numpy(matrix.tocsc().data)
+
+
+def _among_the_lowest(rows: Integers, draws: Integers, count: int) -> NDArray[np.bool_]:
+    """Which draws are among the ``count`` lowest of their row; rows ascend.
+
+    Row, draw and place are packed into one number, which sorts ten times as fast as two keys do.
+    At least twenty bits of the draw are left, and places break ties.
+    """
+    place_bits, row_bits = int(rows.size).bit_length(), int(rows.max(initial=0)).bit_length()
+    draw_bits = 63 - place_bits - row_bits
+    packed = (rows << draw_bits) | (draws >> (53 - min(draw_bits, 53)))
+    packed = (packed << place_bits) | np.arange(rows.size)
+    packed.sort()
+    sizes = np.bincount(rows)
+    rank = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    chosen = packed[rank < count] & ((1 << place_bits) - 1)
+    flags = np.zeros(rows.size, dtype=bool)
+    flags[chosen] = True
+    return flags
