@@ -18,6 +18,7 @@ ORDER = [
     "noise",
     "config",
     "files",
+    "tensors",
     "words",
     "graph",
     "masking",

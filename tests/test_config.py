@@ -172,7 +172,7 @@ def _other(key: str) -> Any:
         return (7,)
     if isinstance(value, float):
         return value / 2 or 0.25
-    return "60s" if isinstance(value, str) else value + 1
+    return "10" if isinstance(value, str) else value + 1
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -32,10 +33,11 @@ def setting(
     high: float | None = None,
     open_ends: bool = False,
     choices: tuple[str, ...] = (),
+    pattern: str = "",
 ) -> T:
-    """A field with its help text and its constraint: a range (closed, or open) or choices."""
-    metadata = {"help": text, "low": low, "high": high, "open": open_ends, "choices": choices}
-    return field(default=default, metadata=metadata)
+    """A field with its help text and its constraint: a range, choices, or a pattern of a word."""
+    limits = {"low": low, "high": high, "open": open_ends, "choices": choices, "pattern": pattern}
+    return field(default=default, metadata={"help": text, **limits})
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,12 @@ class TrainingConfig:
         0.0, "decay of the exponential moving average of the weights; 0: off", low=0, high=0.99999
     )
     batch_pairs: int = setting(0, "targets of one update; 0: all of them at once", low=0)
+    checkpoint_every: str = setting(
+        "60s",
+        "time between two checkpoints of a fit, 10 for epochs or 60s for seconds; "
+        "0: only when it is stopped",
+        pattern=r"[0-9]{1,9}s?",
+    )
 
 
 @dataclass(frozen=True)
@@ -279,6 +287,8 @@ def _checked(key: str, value: Any) -> Any:
     words, low, high = item.metadata["choices"], item.metadata["low"], item.metadata["high"]
     if words and value not in words:
         raise InputError(f"{key} = '{value}' is not known: {nearest(value, words)}")
+    if item.metadata["pattern"] and not re.fullmatch(item.metadata["pattern"], value):
+        raise InputError(f"{key} = '{value}' cannot be read: {item.metadata['help']}")
     for number in value if isinstance(value, tuple) else (value,):
         if not isinstance(number, str) and (low is not None or high is not None):
             _check_range(key, number, low, high, item.metadata["open"])
@@ -305,6 +315,8 @@ def _coerced(key: str, value: Any, hint: Any) -> Any:
         return tuple(_coerced(key, item, inner) for item in items)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if _FIELDS[key][0].metadata["pattern"] and type(value) is int:
+        return str(value)  # a word that may be digits only, as TOML reads it
     if not isinstance(value, hint) or isinstance(value, bool):
         name = {int: "a whole number", float: "a number", str: "a word"}[hint]
         raise InputError(f"{key} must be {name}, not {value!r}: {help_text(key)}")
@@ -324,6 +336,15 @@ def parse_assignment(text: str) -> tuple[str, Any]:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value.strip()
+
+
+def interval(text: str) -> tuple[int, int]:
+    """Epochs and seconds of ``training.checkpoint_every``; one of them is 0.
+
+    >>> interval("10"), interval("60s")
+    ((10, 0), (0, 60))
+    """
+    return (0, int(text[:-1])) if text.endswith("s") else (int(text), 0)
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

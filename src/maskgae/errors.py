@@ -1,4 +1,4 @@
-"""The two ways in which maskgae gives up.
+"""The ways in which maskgae gives up.
 
 Every message states the rule, the value that broke it and the way out, in one line, since the
 command line prints it as it is.
@@ -16,6 +16,10 @@ class InputError(ValueError):
 
 class RunError(RuntimeError):
     """The input was fine and the run still failed; the command line exits with 1."""
+
+
+class StoppedError(RunError):
+    """The run was asked to stop, has saved itself and can be resumed."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

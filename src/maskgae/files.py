@@ -42,6 +42,16 @@ def atomic(path: Path) -> Iterator[Path]:
         ) from error
 
 
+def make_folder(path: Path) -> None:
+    """Makes a folder in one that is there, where it does not exist."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(
+            f"the folder {path} could not be made ({error.strerror}): choose another place"
+        ) from error
+
+
 def _flush_folder(folder: Path) -> None:
     """Makes the new name last; not every file system can."""
     with suppress(OSError):

@@ -20,7 +20,7 @@ from maskgae.graph.splits import LinkSplit, split_links
 from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
 from maskgae.rng import Stream
-from maskgae.training import FittedMaskGAE, Listener, MaskGAEMethod, TrainingState
+from maskgae.training import Checkpoints, FittedMaskGAE, Listener, MaskGAEMethod, TrainingState
 
 #: Columns of the features that are made from a graph without any.
 STRUCTURAL_WIDTH = 128
@@ -57,6 +57,7 @@ def fit_graph(
     device: str = "cpu",
     listener: Listener | None = None,
     start: dict[str, Tensor] | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Fit:
     """Trains on a graph and measures how well it went.
 
@@ -68,6 +69,7 @@ def fit_graph(
         device: where to compute.
         listener: called after every epoch.
         start: weights to begin with instead of random ones.
+        checkpoints: where to save to and to go on from, or ``None`` to keep nothing.
     """
     if graph.num_pairs == 0:
         raise InputError(f"{graph.name} has no edges: there is nothing to learn from")
@@ -81,7 +83,7 @@ def fit_graph(
         if split is not None:
             train = replace(split.train, features=structural.transform(split.train))
             split = replace(split, train=train)
-    method = _WarmStart(settings, device, start)
+    method = _WarmStart(settings, device, checkpoints, start)
     run, fitted = _trained(method, settings, graph, split, listener)
     embedding = fitted.embed(graph).cpu()
     cell = Cell("link", graph.name, settings)

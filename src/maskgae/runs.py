@@ -25,8 +25,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from maskgae.config import Settings, read_toml
@@ -39,6 +37,7 @@ from maskgae.graph.graph import Graph
 from maskgae.graph.readers.ids import as_arrow, as_ids
 from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
+from maskgae.tensors import read_tensors, write_tensors
 
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
 HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
@@ -109,10 +108,8 @@ def save_run(
     write_embeddings(folder / EMBEDDINGS, ids, fit.embedding)
     write_json(folder / METRICS, fit.record)
     write_text(folder / HISTORY, history_csv(fit.state.history))
-    state = {name: value.contiguous().cpu() for name, value in fit.net.state_dict().items()}
-    shape = {"in_channels": str(fit.net.encoder.in_channels), "num_nodes": str(fit.graph.num_nodes)}
-    with atomic(folder / MODEL) as temporary:
-        save_file(state, temporary, metadata={"format": "maskgae-1", **shape})
+    shape = {"in_channels": fit.net.encoder.in_channels, "num_nodes": fit.graph.num_nodes}
+    write_tensors(folder / MODEL, fit.net.state_dict(), {"format": 1, **shape})
 
 
 def load_run(folder: Path) -> SavedRun:
@@ -123,8 +120,7 @@ def load_run(folder: Path) -> SavedRun:
     about = read_json(folder / "graph" / "about.json")
     graph, ids, structural, held_out = _load_graph(folder / "graph", about["name"])
     net = MaskGAENet.for_graph(graph, settings)
-    state = read_with(folder / MODEL, _weights, "safetensors")
-    _load_state(net, state, folder / MODEL)
+    _load_state(net, load_weights(folder), folder / MODEL)
     encoding = (folder / FEATURES).read_text() if (folder / FEATURES).exists() else None
     record = read_json(folder / METRICS)
     return SavedRun(folder, net, graph, ids, structural, encoding, about, held_out, record)
@@ -132,7 +128,7 @@ def load_run(folder: Path) -> SavedRun:
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a run, to start another from."""
-    return dict(read_with(folder / MODEL, _weights, "safetensors"))
+    return read_tensors(folder / MODEL)[0]
 
 
 def history_csv(history: list[dict[str, Any]]) -> str:
@@ -154,13 +150,6 @@ def write_embeddings(path: Path, ids: NDArray[Any], embedding: Tensor) -> None:
         return
     columns = {f"z{i}": column.numpy() for i, column in enumerate(embedding.T.contiguous())}
     write_table(path, {"id": ids, **columns})
-
-
-def _weights(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except SafetensorError as error:
-        raise ValueError(str(error)) from None
 
 
 def _load_state(net: MaskGAENet, state: Mapping[str, Tensor], path: Path) -> None:

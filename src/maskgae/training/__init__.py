@@ -1,6 +1,7 @@
 """Training: steps, loop, and the contract that methods keep."""
 
-from maskgae.training.loop import Trainer, TrainingState
+from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.loop import Trainer
 from maskgae.training.maskgae import FittedMaskGAE, MaskGAEMethod
 from maskgae.training.method import (
     Classifies,
@@ -11,8 +12,10 @@ from maskgae.training.method import (
     Scores,
     Validation,
 )
+from maskgae.training.state import TrainingState
 
 __all__ = [
+    "Checkpoints",
     "Classifies",
     "Embeds",
     "Fitted",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -17,21 +16,11 @@ from maskgae.masking.mask import Masked
 from maskgae.model import MaskGAENet
 from maskgae.rng import Stream
 from maskgae.training.average import Average
+from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.identity import identity_of
 from maskgae.training.method import Listener, Validation
+from maskgae.training.state import TrainingState, restore, take_snapshot
 from maskgae.training.steps import Steps
-
-
-@dataclass
-class TrainingState:
-    """Where a training stands: all that a checkpoint must hold beside weights and optimiser."""
-
-    epoch: int = 0
-    step: int = 0
-    best_auc: float = float("-inf")
-    best_epoch: int = -1
-    best_weights: dict[str, Tensor] = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
-    stopped: str = ""
 
 
 class Trainer:
@@ -43,6 +32,7 @@ class Trainer:
         validation: held-out pairs on which to stop and select, or ``None`` to train to the end.
         stream: the root of the run's randomness.
         listener: called after every epoch.
+        checkpoints: where to save to and to go on from, or ``None`` to keep nothing.
     """
 
     def __init__(
@@ -52,9 +42,10 @@ class Trainer:
         validation: Validation | None,
         stream: Stream,
         listener: Listener | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self.net, self.graph, self.validation = net, graph, validation
-        self.stream, self.listener = stream, listener
+        self.stream, self.listener, self.checkpoints = stream, listener, checkpoints
         self.config = net.settings.training
         self.steps = Steps(graph, net.settings, stream)
         self.optimizer = torch.optim.Adam(
@@ -65,19 +56,42 @@ class Trainer:
         )
         self.average = Average(net, self.config.average) if self.config.average else None
         self.state = TrainingState()
+        self._started = 0.0
 
     def run(self) -> TrainingState:
         """Trains until the epochs, the steps or the patience are used up."""
+        self._resume()
         while not self.state.stopped:
             self._epoch()
+            self._between_steps()
         if self.average is not None:
             self.average.swap(self.net)
         if self.config.select == "val_auc" and self.state.best_weights:
             self.net.load_state_dict(self.state.best_weights)
         return self.state
 
+    def _resume(self) -> None:
+        """Goes to where the checkpoints say; randomness has an address, so the rest follows."""
+        if self.checkpoints is None:
+            return
+        identity = identity_of(self.net.settings, self.graph, self.validation, self.net)
+        snapshot = self.checkpoints.begin(identity)
+        if snapshot is None:
+            return
+        restore(snapshot, self.state, self.net, self.optimizer, self.average)
+        if self.listener is not None:
+            for row in self.state.history:
+                self.listener(row)
+
+    def _between_steps(self) -> None:
+        """Saves where it is time to, and leaves the training where that was asked for."""
+        state, checkpoints = self.state, self.checkpoints
+        if checkpoints is not None and checkpoints.wanted(state.epoch, state.epoch_step):
+            checkpoints.save(take_snapshot(state, self.net, self.optimizer, self.average))
+
     def _epoch(self) -> None:
-        state, started = self.state, time.perf_counter()
+        state = self.state
+        self._started = time.perf_counter() - state.epoch_seconds
         masked = self.steps.mask(state.epoch)
         loss = self._learn(masked)
         row: dict[str, Any] = {
@@ -88,29 +102,34 @@ class Trainer:
             "visible_targets": masked.visible_targets,
         }
         state.epoch += 1
+        state.epoch_step, state.epoch_loss, state.epoch_seconds = 0, 0.0, 0.0
         self._check_limits()
         if self.validation and (state.epoch % self.config.eval_every == 0 or state.stopped):
             row["val_auc"] = self._validate()
-        row["seconds"] = time.perf_counter() - started
+        row["seconds"] = time.perf_counter() - self._started
         state.history.append(row)
         if self.listener is not None:
             self.listener(row)
 
     def _learn(self, masked: Masked) -> float:
+        """Goes through the steps of the epoch that are not done yet; the mean loss of all."""
         self.net.train()
-        state, total, count = self.state, 0.0, 0
-        for number, step in enumerate(self.steps.epoch(self.net, masked, state.epoch)):
+        state = self.state
+        for step in self.steps.epoch(self.net, masked, state.epoch, first=state.epoch_step):
+            if state.epoch_step:
+                state.epoch_seconds = time.perf_counter() - self._started
+                self._between_steps()
             if state.step == 0:
                 audit_negatives(self.graph, step.negatives.cpu())
-            loss = self.net(step, self.stream.at("noise", state.epoch, number))
+            loss = self.net(step, self.stream.at("noise", state.epoch, state.epoch_step))
             self.optimizer.zero_grad()
             loss.backward()
             self._update(loss)
-            state.step += 1
-            total, count = total + float(loss.detach()), count + 1
+            state.step, state.epoch_step = state.step + 1, state.epoch_step + 1
+            state.epoch_loss += float(loss.detach())
             if self.config.max_steps and state.step >= self.config.max_steps:
                 break
-        return total / count
+        return state.epoch_loss / state.epoch_step
 
     def _update(self, loss: Tensor) -> None:
         limit = self.config.clip or float("inf")
@@ -119,11 +138,15 @@ class Trainer:
             raise RunError(
                 f"the training diverged in epoch {self.state.epoch}: loss {loss.item():g}, "
                 f"gradient norm {norm.item():g}, learning rate {self.config.lr:g}; "
-                "lower training.lr or check the scale of the features"
+                f"lower training.lr or check the scale of the features{self._way_back()}"
             )
         self.optimizer.step()
         if self.average is not None:
             self.average.update(self.net)
+
+    def _way_back(self) -> str:
+        kept = None if self.checkpoints is None else self.checkpoints.latest
+        return "" if kept is None else f"; the weights before that are kept in {kept}"
 
     def _check_limits(self) -> None:
         state, config = self.state, self.config

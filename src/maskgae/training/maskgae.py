@@ -13,8 +13,10 @@ from maskgae.config import Settings
 from maskgae.graph.graph import Graph
 from maskgae.model import MaskGAENet
 from maskgae.rng import Stream
-from maskgae.training.loop import Trainer, TrainingState
+from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.loop import Trainer
 from maskgae.training.method import Listener, Validation
+from maskgae.training.state import TrainingState
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,17 @@ class FittedMaskGAE:
 
 @dataclass(frozen=True)
 class MaskGAEMethod:
-    """Masked graph autoencoding with the given settings."""
+    """Masked graph autoencoding with the given settings.
+
+    Args:
+        settings: everything that can be chosen.
+        device: where to compute.
+        checkpoints: where to save to and to go on from, or ``None`` to keep nothing.
+    """
 
     settings: Settings
     device: str = "cpu"
+    checkpoints: Checkpoints | None = None
 
     def fit(
         self,
@@ -59,7 +68,8 @@ class MaskGAEMethod:
         listener: Listener | None = None,
     ) -> FittedMaskGAE:
         net = self.untrained(graph, stream)
-        return FittedMaskGAE(net, Trainer(net, graph, validation, stream, listener).run())
+        trainer = Trainer(net, graph, validation, stream, listener, self.checkpoints)
+        return FittedMaskGAE(net, trainer.run())
 
     def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
         """The network before its first step: one of the sanity rows."""

@@ -54,13 +54,15 @@ class Steps:
         for batch in shuffled.split(size):
             yield batch.sort().values
 
-    def epoch(self, net: MaskGAENet, masked: Masked, epoch: int) -> Iterator[Step]:
-        """The steps of an epoch on the whole visible graph."""
+    def epoch(self, net: MaskGAENet, masked: Masked, epoch: int, first: int = 0) -> Iterator[Step]:
+        """The steps of an epoch on the whole visible graph, from the ``first`` on."""
         device = next(net.parameters()).device
         features = None if self.graph.features is None else self.graph.features.to(device)
         adjacency = Adjacency.of(self.graph, masked.visible).to(device)
         adjacencies = [adjacency] * self.settings.encoder.layers
         for number, batch in enumerate(self.batches(masked, epoch)):
+            if number < first:
+                continue
             yield Step(
                 x=net.encoder.input(features),
                 adjacencies=adjacencies,

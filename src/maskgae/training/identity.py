@@ -1,0 +1,59 @@
+"""What makes two trainings the same training."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from torch import Tensor, nn, uint8
+
+from maskgae.config import Settings
+from maskgae.graph.features import Features, JoinedFeatures, SparseFeatures
+from maskgae.graph.graph import Graph
+from maskgae.training.method import Validation
+
+#: The settings that change nothing of what comes out.
+WITHOUT_EFFECT = ("training.checkpoint_every",)
+
+
+def identity_of(
+    settings: Settings, graph: Graph, validation: Validation | None, net: nn.Module
+) -> dict[str, Any]:
+    """Everything that decides how a training goes, by name; large things as digests.
+
+    Args:
+        settings: those that matter are compared one by one.
+        graph: the training graph.
+        validation: what it is stopped on.
+        net: as it is before the first step.
+    """
+    held_out = () if validation is None else (validation.pairs, validation.negatives)
+    return {
+        **{key: value for key, value in settings.flat().items() if key not in WITHOUT_EFFECT},
+        "the number of nodes": graph.num_nodes,
+        "the training edges": _digest(graph.pairs),
+        "the edge weights": _digest(*(() if graph.weights is None else (graph.weights,))),
+        "the features": _digest(*_feature_tensors(graph.features)),
+        "the held-out edges": _digest(*held_out),
+        "the weights to start from": _digest(*net.state_dict().values()),
+    }
+
+
+def _feature_tensors(features: Features | None) -> list[Tensor]:
+    if features is None:
+        return []
+    if isinstance(features, JoinedFeatures):
+        return [tensor for part in features.parts for tensor in _feature_tensors(part)]
+    if isinstance(features, SparseFeatures):
+        rows = features.by_row
+        values = [] if rows.values is None else [rows.values]
+        return [rows.indptr, rows.indices, *values]
+    return [features.dense()]
+
+
+def _digest(*tensors: Tensor) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for tensor in tensors:
+        digest.update(f"{tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().reshape(-1).view(uint8).numpy().data)
+    return digest.hexdigest()
