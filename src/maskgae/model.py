@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -14,8 +15,12 @@ from maskgae.graph.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.decoders import MLP, pair_decoder
 from maskgae.nn.encoder import Encoder, readout
+from maskgae.nn.layerwise import filled, layer_outputs, smoothed
 from maskgae.objective import LOSSES, degree_loss, pair_logits, pair_loss
 from maskgae.rng import Stream
+
+#: Outputs of all layers, in numbers, up to which they are computed at once: 2 GiB in float32.
+AT_ONCE = 2**29
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,21 @@ class MaskGAENet(nn.Module):
             loss = loss + objective.alpha * degree_loss(predicted, step.degrees)
         return loss
 
+    def fits(self, graph: Graph) -> bool:
+        """Whether all layers' outputs on a graph are small enough to be computed at once."""
+        return graph.num_nodes * sum(self.encoder.widths) <= AT_ONCE
+
     @torch.no_grad()
-    def encode(self, graph: Graph) -> list[Tensor]:
-        """All layers' outputs on a whole graph, without dropout, ``[N, width]`` each."""
+    def encode(self, graph: Graph, nodes: Tensor | None = None) -> list[Tensor]:
+        """All layers' outputs without dropout, ``[N, width]`` each.
+
+        On a graph of more than :data:`AT_ONCE` numbers they are computed in chunks of rows, with
+        bounded memory, and lie in files of the temporary folder.
+
+        Args:
+            graph: whose edges are the messages.
+            nodes: whose rows are wanted, ``[n]`` ascending; of all nodes where it is ``None``.
+        """
         embedding = self.encoder.embedding
         if embedding is not None and embedding.shape[0] != graph.num_nodes:
             raise InputError(
@@ -102,30 +119,54 @@ class MaskGAENet(nn.Module):
             )
         training, device = self.training, next(self.parameters()).device
         self.eval()
-        x = self.encoder.input(None if graph.features is None else graph.features.to(device))
-        adjacency = Adjacency.of(graph).to(device)
-        outputs = self.encoder(x, [adjacency] * self.settings.encoder.layers)
+        if self.fits(graph):
+            x = self.encoder.input(None if graph.features is None else graph.features.to(device))
+            adjacency = Adjacency.of(graph).to(device)
+            outputs = self.encoder(x, [adjacency] * self.settings.encoder.layers)
+            outputs = outputs if nodes is None else [out[nodes] for out in outputs]
+        else:
+            encoder = self.encoder if device.type == "cpu" else deepcopy(self.encoder).cpu()
+            outputs = layer_outputs(encoder, encoder.input(graph.features), graph, nodes)
         self.train(training)
         return outputs
 
-    def embed(self, graph: Graph) -> Tensor:
-        """The embedding of every node as the settings describe it, ``[N, D]``."""
+    def embed(self, graph: Graph, nodes: Tensor | None = None) -> Tensor:
+        """The embedding of nodes as the settings describe it, ``[N, D]``.
+
+        Args:
+            graph: whose edges are the messages.
+            nodes: whose rows are wanted, ``[n]`` ascending; of all nodes where it is ``None``.
+        """
         config = self.settings.embedding
-        outputs = self.encode(graph)
+        outputs = self.encode(graph, nodes)
         parts = outputs if config.layers == "all" else outputs[-1:]
         if config.propagated and graph.features is not None:
-            parts = [*parts, propagated(graph, config.propagated).to(parts[0].device)]
-        return readout(parts, config.normalize)
+            spread = propagated(graph, config.propagated).to(parts[0].device)
+            parts = [*parts, spread if nodes is None else spread[nodes]]
+        if self.fits(graph):
+            return readout(parts, config.normalize)
+        return filled(
+            parts[0].shape[0],
+            sum(part.shape[1] for part in parts),
+            lambda rows: readout([part[rows] for part in parts], config.normalize),
+        )
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         """Logits of pairs, ``[2, P] -> [P]``, with the graph's edges as messages."""
-        z = self.encode(graph)[-1]
-        return pair_logits(z, self.decoder, pairs.to(z.device))
+        if self.fits(graph):
+            z = self.encode(graph)[-1]
+            return pair_logits(z, self.decoder, pairs.to(z.device))
+        nodes, place = torch.unique(pairs, return_inverse=True)
+        device = next(self.parameters()).device
+        z = self.encode(graph, nodes)[-1].to(device)
+        return pair_logits(z, self.decoder, place.to(device))
 
 
 def propagated(graph: Graph, hops: int) -> Tensor:
     r"""Raw features smoothed over the graph, :math:`(\hat D^{-1/2} \hat A \hat D^{-1/2})^k X`."""
     assert graph.features is not None
+    if graph.num_nodes * graph.features.num_columns > AT_ONCE:
+        return smoothed(graph, graph.features, hops)
     adjacency, x = Adjacency.of(graph), graph.features.dense()
     for _ in range(hops):
         x = adjacency.normalized(x)

@@ -66,7 +66,7 @@ class CSR:
         return F.embedding_bag(
             self.indices,
             x.contiguous(),
-            self.indptr,
+            self.indptr.to(self.indices.dtype),  # both of one type; indices may be of 32 bits
             mode="sum",
             per_sample_weights=self.values,
             include_last_offset=True,
@@ -83,7 +83,7 @@ class CSR:
 
     def rows(self, index: Tensor) -> CSR:
         """The matrix of the given rows, in the given order."""
-        counts = self.counts()[index]
+        counts = self.indptr[index + 1] - self.indptr[index]
         indptr = torch.zeros(index.numel() + 1, dtype=self.indptr.dtype, device=self.indptr.device)
         torch.cumsum(counts, 0, out=indptr[1:])
         total = int(indptr[-1])

@@ -16,6 +16,9 @@ GATv2      as GAT with :math:`\alpha_{ij} = \mathrm{softmax}_j\, a^\top \mathrm{
 
 Each is linear in :math:`x` before it aggregates, so :math:`A (X W) = (A X) W` and the narrower
 side is the one that travels along the edges. The attention layers take no edge weights.
+
+A convolution has two halves: ``send`` works on each source alone, ``combine`` sums up along the
+edges. The two together are its forward pass; apart, each can be run for some rows at a time.
 """
 
 from __future__ import annotations
@@ -57,7 +60,27 @@ class Conv(nn.Module):
             part.reset_parameters(generator)  # type: ignore[operator]
 
     def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        return self.combine(self.send(x), adjacency)
+
+    def multiplies(self, x: Features) -> bool:
+        """Whether the rows are multiplied by weights before they travel."""
+        return not x.message_width < self.out_channels
+
+    def send(self, x: Features) -> Tensor:
+        """What travels along the edges: the rows themselves or their products, ``[n_src, d]``."""
+        return x.linear(self.sent_weight()) if self.multiplies(x) else x.dense()
+
+    def sent_weight(self) -> Tensor:
+        """The weights of :meth:`send`, ``[in_channels, d]``."""
         raise NotImplementedError
+
+    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+        """The output of the destinations from what the sources sent."""
+        raise NotImplementedError
+
+    def _is_raw(self, sent: Tensor) -> bool:
+        """Whether the rows came unmultiplied: only what is narrower than the output does."""
+        return sent.shape[1] < self.out_channels
 
     def __repr__(self) -> str:
         heads = f", heads={self.heads}" if self.heads > 1 else ""
@@ -71,11 +94,15 @@ class GCNConv(Conv):
         super().__init__(in_channels, out_channels)
         self.lin = Linear(in_channels, out_channels)
 
-    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
-        if x.message_width < self.out_channels:
-            return self.lin(adjacency.normalized(x.dense()))
+    def sent_weight(self) -> Tensor:
+        return self.lin.weight
+
+    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+        around = adjacency.normalized(sent)
+        if self._is_raw(sent):
+            return self.lin(around)
         assert self.lin.bias is not None
-        return adjacency.normalized(x.linear(self.lin.weight)) + self.lin.bias
+        return around + self.lin.bias
 
 
 class SAGEConv(Conv):
@@ -86,14 +113,15 @@ class SAGEConv(Conv):
         self.neighbours = Linear(in_channels, out_channels, bias=False)
         self.root = Linear(in_channels, out_channels)
 
-    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+    def sent_weight(self) -> Tensor:
+        return torch.cat([self.neighbours.weight, self.root.weight], dim=1)
+
+    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         assert self.root.bias is not None
-        if x.message_width < self.out_channels:
-            dense = x.dense()
-            around = self.neighbours(adjacency.mean(dense))
-            return around + self.root(dense[: adjacency.num_dst])
-        both = x.linear(torch.cat([self.neighbours.weight, self.root.weight], dim=1))
-        around, own = both.split(self.out_channels, dim=1)
+        if self._is_raw(sent):
+            around = self.neighbours(adjacency.mean(sent))
+            return around + self.root(sent[: adjacency.num_dst])
+        around, own = sent.split(self.out_channels, dim=1)
         return adjacency.mean(around) + own[: adjacency.num_dst] + self.root.bias
 
 
@@ -109,14 +137,15 @@ class GINConv(Conv):
         super().reset_parameters(generator)
         nn.init.zeros_(self.eps)
 
-    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
-        if x.message_width < self.out_channels:
-            return self.lin(self._aggregate(x.dense(), adjacency))
-        assert self.lin.bias is not None
-        return self._aggregate(x.linear(self.lin.weight), adjacency) + self.lin.bias
+    def sent_weight(self) -> Tensor:
+        return self.lin.weight
 
-    def _aggregate(self, x: Tensor, adjacency: Adjacency) -> Tensor:
-        return (1 + self.eps) * x[: adjacency.num_dst] + adjacency.sum(x)
+    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+        both = (1 + self.eps) * sent[: adjacency.num_dst] + adjacency.sum(sent)
+        if self._is_raw(sent):
+            return self.lin(both)
+        assert self.lin.bias is not None
+        return both + self.lin.bias
 
 
 class GATConv(Conv):
@@ -137,9 +166,15 @@ class GATConv(Conv):
         glorot(self.att_dst, generator)
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+    def multiplies(self, x: Features) -> bool:
+        return True
+
+    def sent_weight(self) -> Tensor:
+        return self.lin.weight
+
+    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         # [n_src, heads, d]
-        h = x.linear(self.lin.weight).view(-1, self.heads, self.out_channels)
+        h = sent.view(-1, self.heads, self.out_channels)
         # [n_src, heads], [n_dst, heads]
         src = (h * self.att_src).sum(-1)
         dst = (h[: adjacency.num_dst] * self.att_dst).sum(-1)
@@ -166,10 +201,15 @@ class GATv2Conv(Conv):
         glorot(self.att, generator)
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
-        both = x.linear(torch.cat([self.lin_src.weight, self.lin_dst.weight], dim=1))
+    def multiplies(self, x: Features) -> bool:
+        return True
+
+    def sent_weight(self) -> Tensor:
+        return torch.cat([self.lin_src.weight, self.lin_dst.weight], dim=1)
+
+    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         assert self.lin_src.bias is not None and self.lin_dst.bias is not None
-        src, dst = both.split(self.heads * self.out_channels, dim=1)
+        src, dst = sent.split(self.heads * self.out_channels, dim=1)
         # [n_src, heads, d], [n_dst, heads, d]
         src = (src + self.lin_src.bias).view(-1, self.heads, self.out_channels)
         dst = (dst[: adjacency.num_dst] + self.lin_dst.bias).view(-1, self.heads, self.out_channels)

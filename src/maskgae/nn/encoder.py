@@ -97,8 +97,12 @@ class Encoder(nn.Module):
         """One layer: dropout, convolution, normalisation, activation."""
         if stream is not None:
             x = x.dropout(self.config.dropout, stream.at("encoder", level))
-        out = self.norms[level](self.convs[level](x, adjacency))
-        return self.activations[level](out)
+        return self.finish(level, self.convs[level](x, adjacency))
+
+    def finish(self, level: int, out: Tensor) -> Tensor:
+        """Normalisation and activation of what a layer's convolution gave."""
+        result: Tensor = self.activations[level](self.norms[level](out))
+        return result
 
 
 def readout(parts: Sequence[Tensor], normalize: str) -> Tensor:
