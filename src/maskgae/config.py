@@ -314,12 +314,14 @@ def _coerced(key: str, value: Any, hint: Any) -> Any:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_coerced(key, item, inner) for item in items)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value) if abs(value) < 2**1023 else math.inf
     if _FIELDS[key][0].metadata["pattern"] and type(value) is int:
         return str(value)  # a word that may be digits only, as TOML reads it
     if not isinstance(value, hint) or isinstance(value, bool):
         name = {int: "a whole number", float: "a number", str: "a word"}[hint]
-        raise InputError(f"{key} must be {name}, not {value!r}: {help_text(key)}")
+        given = repr(value)
+        given = given if len(given) <= 80 else given[:80] + "..."
+        raise InputError(f"{key} must be {name}, not {given}: {help_text(key)}")
     return value
 
 
@@ -334,7 +336,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
         raise InputError(f"--set takes key=value, such as mask.p=0.5, not '{text}'")
     try:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return key.strip(), value.strip()
 
 
@@ -362,12 +364,21 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+#: A larger file holds no settings, nor does a longer line; dotted keys take the square of their
+#: length, in time and in memory.
+MAX_SETTINGS_BYTES, MAX_SETTINGS_LINE = 64 << 10, 4 << 10
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The settings of a TOML file by dotted key."""
     try:
         with path.open("rb") as file:
-            return flatten(tomllib.load(file))
+            content = file.read(MAX_SETTINGS_BYTES + 1)
+        longest = max(map(len, content.splitlines()), default=0)
+        if len(content) > MAX_SETTINGS_BYTES or longest > MAX_SETTINGS_LINE:
+            raise ValueError("they have at most 64 KiB, and 4 KiB a line")
+        return flatten(tomllib.loads(content.decode()))
     except OSError as error:
         raise InputError(f"cannot read the settings file {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not a TOML file: {error}") from None
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of numbers without end
+        raise InputError(f"{path} is not a TOML file of settings: {error}") from None

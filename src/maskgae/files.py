@@ -88,7 +88,7 @@ def read_with(path: Path, reader: Callable[[Path], Any], kind: str) -> Any:
         raise InputError(
             f"{path} is missing: is {path.parent} a folder that 'fit' wrote?"
         ) from None
-    except (ValueError, KeyError, RecursionError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, EOFError) as error:
         raise InputError(f"{path} is not a {kind} file that maskgae wrote: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None

@@ -34,7 +34,10 @@ from maskgae.fitting import Fit
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import DenseFeatures, Features, SparseFeatures
 from maskgae.graph.graph import Graph
+from maskgae.graph.readers.archives import load_npz
 from maskgae.graph.readers.ids import as_arrow, as_ids
+from maskgae.graph.readers.parquet import ParquetTable
+from maskgae.graph.readers.sources import open_file
 from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
 from maskgae.tensors import read_tensors, write_tensors
@@ -117,10 +120,9 @@ def load_run(folder: Path) -> SavedRun:
     if not (folder / MODEL).is_file():
         raise InputError(f"{folder} is not a finished run: there is no {MODEL} in it")
     settings = Settings().updated(read_toml(folder / CONFIG))
-    about = read_json(folder / "graph" / "about.json")
+    about = _checked_about(folder / "graph" / "about.json")
     graph, ids, structural, held_out = _load_graph(folder / "graph", about["name"])
-    net = MaskGAENet.for_graph(graph, settings)
-    _load_state(net, load_weights(folder), folder / MODEL)
+    net = _load_net(graph, settings, folder)
     encoding = (folder / FEATURES).read_text() if (folder / FEATURES).exists() else None
     record = read_json(folder / METRICS)
     return SavedRun(folder, net, graph, ids, structural, encoding, about, held_out, record)
@@ -152,12 +154,27 @@ def write_embeddings(path: Path, ids: NDArray[Any], embedding: Tensor) -> None:
     write_table(path, {"id": ids, **columns})
 
 
-def _load_state(net: MaskGAENet, state: Mapping[str, Tensor], path: Path) -> None:
-    try:
-        net.load_state_dict(state)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise InputError(f"{path} does not fit the settings beside it: {reason}") from None
+def _load_net(graph: Graph, settings: Settings, folder: Path) -> MaskGAENet:
+    """The network of the settings with the weights of a file.
+
+    It is made without memory first: settings that the weights do not fit cost nothing.
+    """
+    state, path = load_weights(folder), folder / MODEL
+    layers = settings.encoder.layers + settings.decoder.layers
+    if layers > len(state) + 1:  # a layer has weights, but for a decoder without any
+        raise InputError(f"{path} does not fit the settings beside it: they have {layers} layers")
+    with torch.device("meta"):
+        net = MaskGAENet.for_graph(graph, settings)
+    own = {name: (tuple(value.shape), value.dtype) for name, value in net.state_dict().items()}
+    given = {name: (tuple(value.shape), value.dtype) for name, value in state.items()}
+    if differing := sorted(n for n in own.keys() | given.keys() if own.get(n) != given.get(n)):
+        name = differing[0]
+        raise InputError(
+            f"{path} does not fit the settings beside it: {name} is {given.get(name, 'missing')} "
+            f"there and {own.get(name, 'unknown')} here"
+        )
+    net.to_empty(device="cpu").load_state_dict(state)
+    return net
 
 
 def _save_graph(folder: Path, fit: Fit, ids: NDArray[Any]) -> None:
@@ -187,24 +204,42 @@ def _save_graph(folder: Path, fit: Fit, ids: NDArray[Any]) -> None:
 def _load_graph(
     folder: Path, name: str
 ) -> tuple[Graph, NDArray[Any], StructuralFeatures | None, dict[str, Tensor]]:
-    import pyarrow.parquet as pq
-
-    ids = as_ids(read_with(folder / "ids.parquet", pq.read_table, "Parquet")["id"])
-    arrays = _load_arrays(folder / "graph.npz")
-    graph = Graph(
-        num_nodes=int(arrays["num_nodes"]),
-        pairs=torch.from_numpy(arrays["pairs"]),
-        weights=torch.from_numpy(arrays["weights"]) if "weights" in arrays else None,
-        labels=torch.from_numpy(arrays["labels"]) if "labels" in arrays else None,
-        name=name,
-    )
-    held_out = {key: torch.from_numpy(arrays[key]) for key in HELD_OUT if key in arrays}
-    if (folder / "features.npz").exists():
-        graph = replace(graph, features=_features(_load_arrays(folder / "features.npz")))
-    structural = None
-    if (folder / "structural.npz").exists():
-        structural = StructuralFeatures(**_load_arrays(folder / "structural.npz"))
+    path = folder / "graph.npz"
+    [cells] = ParquetTable(open_file(folder / "ids.parquet", (".parquet",))).read([0])
+    ids, arrays = as_ids(cells), _load_arrays(path)
+    weights, labels = arrays.get("weights"), arrays.get("labels")
+    try:
+        graph = Graph(
+            num_nodes=len(ids),
+            pairs=_pairs(arrays["pairs"], len(ids)),
+            weights=None if weights is None else torch.from_numpy(weights),
+            labels=None if labels is None else torch.from_numpy(labels).long(),
+            name=name,
+        )
+        if not (graph.keys.diff() > 0).all() or not (graph.pairs[0] < graph.pairs[1]).all():
+            raise ValueError("pairs must ascend")
+        if weights is not None and weights.shape != (graph.num_pairs,):
+            raise ValueError("a weight is needed for every pair")
+        held_out = {key: _pairs(arrays[key], len(ids)) for key in HELD_OUT if key in arrays}
+        if (folder / "features.npz").exists():
+            path = folder / "features.npz"
+            graph = replace(graph, features=_features(_load_arrays(path), len(ids)))
+        structural = None
+        if (folder / "structural.npz").exists():
+            path = folder / "structural.npz"
+            structural = StructuralFeatures(**_load_arrays(path))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a file that maskgae wrote: {error}") from None
     return graph, ids, structural, held_out
+
+
+def _pairs(array: NDArray[Any], num_nodes: int) -> Tensor:
+    """Pairs of a file, ``[2, P]``, none of them beyond the nodes."""
+    if array.ndim != 2 or array.shape[0] != 2 or array.dtype != np.int64:
+        raise ValueError(f"pairs must be int64 of shape [2, P], not {array.dtype} {array.shape}")
+    if array.size and not (array.min() >= 0 and array.max() < num_nodes):
+        raise ValueError(f"pairs must join nodes 0 to {num_nodes - 1:,}")
+    return torch.from_numpy(array)
 
 
 def _save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -213,11 +248,7 @@ def _save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def _load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    def read(file: Path) -> dict[str, NDArray[Any]]:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-
-    return dict(read_with(path, read, "NumPy"))
+    return load_npz(open_file(path, (".npz",)))
 
 
 def _feature_arrays(features: Features) -> dict[str, NDArray[Any]]:
@@ -228,9 +259,25 @@ def _feature_arrays(features: Features) -> dict[str, NDArray[Any]]:
     return {"dense": features.dense().numpy()}
 
 
-def _features(arrays: Mapping[str, NDArray[Any]]) -> Features:
+def _features(arrays: Mapping[str, NDArray[Any]], num_rows: int) -> Features:
     if "dense" in arrays:
-        return DenseFeatures(torch.from_numpy(arrays["dense"]))
-    indptr, indices = (torch.from_numpy(arrays[name]).long() for name in ("indptr", "indices"))
-    values = torch.from_numpy(arrays["data"])
-    return SparseFeatures(CSR(indptr, indices, int(arrays["columns"]), values))
+        return DenseFeatures(torch.from_numpy(arrays["dense"]).float())
+    parts = (arrays["data"].astype(np.float32), arrays["indices"], arrays["indptr"])
+    matrix = sp.csr_matrix(parts, shape=(num_rows, int(arrays["columns"])))
+    matrix.check_format(full_check=True)  # no index may lie beyond the matrix
+    indptr, indices = (torch.from_numpy(part).long() for part in (matrix.indptr, matrix.indices))
+    return SparseFeatures(CSR(indptr, indices, matrix.shape[1], torch.from_numpy(matrix.data)))
+
+
+def _checked_about(path: Path) -> dict[str, Any]:
+    """The graph's name, its classes' names and notes, each of its type."""
+    about = read_json(path)
+    lists = ("label_names", "notes")
+    if (
+        not isinstance(about, dict)
+        or not isinstance(about.get("name"), str)
+        or not all(isinstance(about.get(key), list) for key in lists)
+        or not all(isinstance(item, str) for key in lists for item in about[key])
+    ):
+        raise InputError(f"{path} is not a JSON file that maskgae wrote: a name and two lists")
+    return about

@@ -20,6 +20,9 @@ from maskgae.graph.readers.sources import File, check_unpacked
 
 Array = np.ndarray[Any, Any]
 
+#: An array without a single entry may say that it has this many rows or columns.
+_EMPTY = 1_000_000
+
 
 def load_npy(file: File) -> Array:
     """The array of a ``.npy`` file."""
@@ -58,7 +61,9 @@ def _array(file: File, stream: IO[bytes], size: int, name: str) -> Array:
             f"{file.path}: array '{name}' holds Python objects, which can only be unpickled and "
             "are refused: save numbers or fixed-width strings (dtype float32, int64 or U)"
         )
-    promised, left = math.prod(shape) * dtype.itemsize, size - stream.tell()
+    # What takes no room in the file, as strings of no length, may still take some in memory.
+    promised = math.prod(max(length, 1) for length in shape) * max(dtype.itemsize, 1)
+    left = size - stream.tell() + (_EMPTY if 0 in shape else 0)
     if promised > left or min(shape, default=0) < 0:
         raise ValueError(f"array '{name}' promises {promised:,} bytes and has {left:,}")
     stream.seek(0)

@@ -147,6 +147,11 @@ def fit_column(table: NodeTable, name: str, missing: str, text_width: int) -> Co
 def fit_matrix(table: NodeTable, missing: str) -> MatrixCode:
     """The code of a matrix."""
     assert table.matrix is not None
+    if table.matrix.shape[1] > MAX_WIDTH:
+        raise InputError(
+            f"{table.path}: a matrix may have {MAX_WIDTH:,} columns, but this one claims "
+            f"{table.matrix.shape[1]:,}: drop those that are empty"
+        )
     gaps = _matrix_gaps(table, missing)
     fills: tuple[float, ...] = ()
     if gaps.size and missing == "mean":

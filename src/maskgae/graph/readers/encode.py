@@ -141,9 +141,9 @@ class TableEncoder:
                 f"{table.path} must be of the kind that was fitted, "
                 f"{'a table' if self.matrix is None else 'a matrix'}: give such a file"
             )
-        known = [code.name for code in self.columns]
+        known = {code.name: None for code in self.columns}
         lost = [name for name in known if name not in table.columns]
-        new = [name for name in table.columns if name not in {*known, self.label}]
+        new = [name for name in table.columns if name not in known and name != self.label]
         if lost or new:
             parts = [f"{five_of(lost)} missing"] * bool(lost) + [f"{five_of(new)} new"] * bool(new)
             raise InputError(

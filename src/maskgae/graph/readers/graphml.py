@@ -16,6 +16,9 @@ from maskgae.graph.readers.sources import File
 
 _CHUNK = 1 << 20
 
+#: Elements inside one another; graphs within nodes take two each.
+MAX_DEPTH = 1000
+
 
 @dataclass
 class GraphML:
@@ -86,6 +89,8 @@ class _Handler:
         if self.depth == 0 and name != "graphml":
             raise self.file.not_what_it_says("GraphML", f"its first element is <{name[:40]}>")
         self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.file.not_what_it_says("GraphML", f"more than {MAX_DEPTH:,} nested elements")
         if name == "node":
             self.found.nodes.append(self.needed(attributes, "id", "node"))
         elif name == "edge":

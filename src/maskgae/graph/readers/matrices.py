@@ -23,7 +23,7 @@ from maskgae.graph.readers.numbers import check_weights
 from maskgae.graph.readers.sources import File
 
 #: A matrix may have this many rows, or more where it has that many entries a row at least.
-_FREE_ROWS, _ENTRIES_A_ROW = 10_000_000, 0.05
+_FREE_ROWS, _ENTRIES_A_ROW = 1_000_000, 0.05
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,7 @@ def read_adjacency(file: File) -> Entries:
             f"{file.path}: an adjacency matrix must be square, not {rows:,} by {columns:,}: "
             "write the edges of two kinds of nodes as a list of pairs"
         )
-    if rows > _FREE_ROWS and matrix.nnz < _ENTRIES_A_ROW * rows:
-        raise InputError(
-            f"{file.path} claims {rows:,} nodes and has {matrix.nnz:,} entries: leave out nodes "
-            "without edges, or write a list of pairs"
-        )
+    check_rows(file, rows, matrix.nnz)
     present = matrix.data != 0
     edges = np.stack([matrix.row[present], matrix.col[present]]).astype(np.int64)
     values = matrix.data[present].astype(np.float64)
@@ -96,6 +92,15 @@ def scipy_matrix(file: File, arrays: dict[str, Array]) -> sp.coo_matrix:
     for place, size in zip(places, shape, strict=True):
         _check_indices(file, place, size, data.size)
     return sp.coo_matrix((data, places), shape=shape)
+
+
+def check_rows(file: File, rows: int, entries: int) -> None:
+    """Refuses a matrix that claims far more rows than it has entries: a row costs memory."""
+    if rows > _FREE_ROWS and entries < _ENTRIES_A_ROW * rows:
+        raise InputError(
+            f"{file.path} claims {rows:,} nodes and has {entries:,} entries: leave out nodes "
+            "without entries, or write a list"
+        )
 
 
 def _expanded(file: File, indptr: Array, indices: Array, num_rows: int) -> tuple[Array, Array]:

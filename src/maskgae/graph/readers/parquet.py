@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from maskgae.errors import InputError
@@ -39,14 +41,33 @@ class ParquetTable:
             raise InputError(f"{self.file.path} has two columns of one name: rename one of them")
         try:
             with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
-                # Repeated values take next to no room in the file, but 8 bytes a row in memory.
-                unpacked = 8 * parquet.metadata.num_rows * len(set(names))
-                check_unpacked(self.file.path, self.file.path.stat().st_size, unpacked)
-                table = parquet.read(list(dict.fromkeys(names)))
+                wanted = list(dict.fromkeys(names))
+                size = _unpacked_size(parquet.metadata) + self._repeated_size(wanted)
+                check_unpacked(self.file.path, self.file.path.stat().st_size, size)
+                table = parquet.read(wanted)
             table.validate(full=True)  # that text is UTF-8, among others
             return [table.column(name) for name in names]
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
             raise self._broken(error) from error
+
+    def _repeated_size(self, names: Sequence[str]) -> int:
+        """At most this many bytes do the given columns take when repeated values are spelt out.
+
+        A value that repeats stands once in the file, in the dictionary of its row group, and every
+        row then takes next to no room: a long text would unpack to a thousand times its length.
+        """
+        total = 0
+        with pyarrow.parquet.ParquetFile(self.file.path, read_dictionary=list(names)) as parquet:
+            for group in range(parquet.num_row_groups):
+                rows = parquet.metadata.row_group(group).num_rows
+                for name in names:
+                    # One row brings the whole dictionary along.
+                    batches = parquet.iter_batches(1, row_groups=[group], columns=[name])
+                    longest = max(
+                        (_longest(batch.column(0)) for batch in islice(batches, 1)), default=0
+                    )
+                    total += rows * longest
+        return total
 
     def place_of_row(self, row: int) -> str:
         """Where a row stands, counted from 0, for an error message."""
@@ -54,3 +75,17 @@ class ParquetTable:
 
     def _broken(self, error: BaseException) -> InputError:
         return self.file.not_what_it_says("a whole Parquet file", one_line(error))
+
+
+def _unpacked_size(metadata: pyarrow.parquet.FileMetaData) -> int:
+    """What the pages of all columns unpack to, as the file states it."""
+    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+    return sum(group.total_byte_size for group in groups)
+
+
+def _longest(cells: pa.Array) -> int:
+    """Bytes that a cell takes at most."""
+    values = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return (pc.max(pc.binary_length(values)).as_py() or 0) + 8
+    return 8

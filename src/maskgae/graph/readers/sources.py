@@ -19,7 +19,7 @@ import pyarrow as pa
 from maskgae.errors import InputError
 
 #: Up to this many bytes a file may unpack to whatever its own size.
-UNPACKED_FREE = 100 * 2**20
+UNPACKED_FREE = 16 * 2**20
 #: Beyond, it may grow at most this many times. Text of numbers shrinks 3 to 20 times.
 UNPACKED_RATIO = 200
 

@@ -15,6 +15,7 @@ encode`'s business. Rows of a matrix without ids are called 0 to N - 1.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,7 @@ from maskgae.graph.readers.archives import Array, load_npy, load_npz, pick_array
 from maskgae.graph.readers.columns import ColumnName, Columns, checked_ids, find_column, id_column
 from maskgae.graph.readers.ids import IdArray, as_ids, find_ids, repeated_ids
 from maskgae.graph.readers.layout import find_layout
-from maskgae.graph.readers.matrices import is_scipy, scipy_matrix
+from maskgae.graph.readers.matrices import check_rows, is_scipy, scipy_matrix
 from maskgae.graph.readers.messages import five_of, shown
 from maskgae.graph.readers.parquet import ParquetTable
 from maskgae.graph.readers.sources import File, open_file
@@ -131,7 +132,7 @@ def read_ids(path: str | Path) -> IdArray:
 
 def _from_columns(columns: Columns, asked: ColumnName | None) -> NodeTable:
     names, path = columns.names, columns.file.path
-    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InputError(
             f"{path}: columns must have different names, but there are several called "
@@ -161,7 +162,9 @@ def _from_arrays(file: File, ids: Iterable[Any] | None) -> NodeTable:
         arrays = load_npz(file)
         own_ids = arrays.pop("ids", None)
         if is_scipy(arrays):
-            matrix = scipy_matrix(file, arrays).tocsr()
+            matrix = scipy_matrix(file, arrays)
+            check_rows(file, matrix.shape[0], matrix.nnz)
+            matrix = matrix.tocsr()
         else:
             matrix = pick_array(file, arrays, ("features", "x"))
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":

@@ -1,0 +1,180 @@
+"""A run folder may come from a stranger: lies in any of its files are refused in bounds."""
+
+import json
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.harness.bounded import Child, child
+from tests.hostile.test_files import Evil, npy, npz
+
+from maskgae.config import Settings
+from maskgae.fitting import fit_graph
+from maskgae.graph.generate import generate
+from maskgae.runs import save_run
+
+SECONDS, MEGABYTES = 10, 400
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Child]:
+    with child() as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder as it should be, with sparse features."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    graph = generate(60, 200, num_features=40, communities=2, seed=0)
+    settings = Settings().updated({"training.epochs": 1, "encoder.hidden": 8, "encoder.dim": 8})
+    save_run(folder, fit_graph(graph, settings), np.arange(60))
+    return folder
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    shutil.copytree(whole, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def refused(reader: Child, run: Path, name: str = "") -> None:
+    outcome = reader.read("run", run)
+    assert outcome.kind == "refused", outcome.text
+    assert Path(name).name in outcome.text, "the file at fault is named"
+    assert outcome.seconds < SECONDS and outcome.megabytes < MEGABYTES
+
+
+def test_a_whole_one_is_read(reader: Child, run: Path) -> None:
+    outcome = reader.read("run", run)
+    assert outcome.kind == "done", outcome.text
+
+
+def safetensors(header: Any, body: bytes = bytes(64), length: int | None = None) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + body
+
+
+def tensor(begin: int, end: int, shape: list[int] | None = None) -> dict[str, Any]:
+    shape = [(end - begin) // 4] if shape is None else shape
+    return {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        safetensors({"a": tensor(0, 32), "b": tensor(16, 64)}),  # overlapping
+        safetensors({"a": tensor(0, 10**15)}),  # out of range
+        safetensors({"a": tensor(64, 0, [16])}),  # backwards
+        safetensors({"a": tensor(0, 64, [2**62, 2**62])}),  # a shape that overflows
+        safetensors({"a": tensor(0, 64, [3])}),  # another shape than its bytes
+        safetensors(b"{}", length=2**63),  # a header without end
+        safetensors(b"{}", length=200_000_000),
+        safetensors(b"[" * 1_000_000),
+        safetensors(b'{"a":' * 100_000),
+        safetensors({"__metadata__": {"maskgae": "[" * 100_000}, "a": tensor(0, 64)}),
+        safetensors({"__metadata__": {"maskgae": "[]"}, "a": tensor(0, 64)}),
+        b"\x80\x04\x95",
+        b"",
+    ],
+)
+def test_weights(reader: Child, run: Path, content: bytes) -> None:
+    (run / "model.safetensors").write_bytes(content)
+    refused(reader, run, "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    "line", ["layers = 1000000000", "hidden = 1000000000", "dim = 3", 'kind = "gat"', "a = 1"]
+)
+def test_settings(reader: Child, run: Path, line: str) -> None:
+    path = run / "config.toml"
+    key = line.partition(" ")[0]
+    lines = path.read_text().splitlines()
+    places = [i for i, old in enumerate(lines) if old.startswith(f"{key} = ")]
+    lines[places[0] if places else 0] = line
+    path.write_text("\n".join(lines))
+    refused(reader, run)
+
+
+def arrays(run: Path, name: str) -> dict[str, Any]:
+    with np.load(run / "graph" / name, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("graph.npz", {"pairs": np.array([[0], [60]])}),
+        ("graph.npz", {"pairs": np.array([[-1], [5]])}),
+        ("graph.npz", {"pairs": np.array([[3], [3]])}),
+        ("graph.npz", {"pairs": np.array([[4, 1], [5, 2]])}),
+        ("graph.npz", {"pairs": np.array([0, 1])}),
+        ("graph.npz", {"pairs": np.array([["a"], ["b"]])}),
+        ("graph.npz", {"labels": np.zeros(3, dtype=np.int64)}),
+        ("graph.npz", {"weights": np.ones(1, dtype=np.float32)}),
+        ("graph.npz", {"test": np.array([[0], [10**9]])}),
+        ("features.npz", {"dense": np.ones((3, 40), dtype=np.float32)}),
+        ("features.npz", {"dense": np.ones(7, dtype=np.float32)}),
+    ],
+)
+def test_graph(reader: Child, run: Path, name: str, changed: dict[str, Any]) -> None:
+    np.savez(run / "graph" / name, **(arrays(run, name) | changed))
+    refused(reader, run, "" if "labels" in changed or "dense" in changed else name)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"indices": np.array([40])},
+        {"indices": np.array([-1])},
+        {"indptr": np.array([0, *[5] * 60])},
+        {"columns": np.array(10**15)},
+        {"columns": np.array([1, 2])},
+    ],
+)
+def test_sparse_features(reader: Child, run: Path, changed: dict[str, Any]) -> None:
+    parts = {"data": np.ones(1, np.float32), "indices": np.array([3]), "columns": np.array(40)}
+    parts["indptr"] = np.array([0, *[1] * 60])
+    np.savez(run / "graph" / "features.npz", **(parts | changed))
+    refused(reader, run)
+
+
+def test_archives_that_lie(reader: Child, run: Path, tmp_path: Path) -> None:
+    path, mark = run / "graph" / "graph.npz", tmp_path / "mark"
+    path.write_bytes(npz(pairs=npy("<i8", (2, 10**12))))
+    refused(reader, run, "graph.npz")
+    np.savez(path, pairs=np.array([Evil(mark)], dtype=object))
+    refused(reader, run, "graph.npz")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("graph/about.json", "[" * 100_000),
+        ("graph/about.json", "[]"),
+        ("graph/about.json", '{"name": 5, "label_names": [], "notes": []}'),
+        ("graph/about.json", '{"name": "a", "label_names": [5], "notes": []}'),
+        ("metrics.json", "{" * 100_000),
+        ("metrics.json", '{"a": ' * 100_000),
+        ("metrics.json", "1" * 100_000),
+        ("features.json", "[" * 100_000),
+    ],
+)
+def test_documents(reader: Child, run: Path, name: str, text: str) -> None:
+    (run / name).write_text(text)
+    refused(reader, run, name)
+
+
+def test_ids(reader: Child, run: Path) -> None:
+    path = run / "graph" / "ids.parquet"
+    pq.write_table(pa.table({"id": ["a"]}), path)
+    refused(reader, run)
+    path.write_bytes(path.read_bytes()[:-9])
+    refused(reader, run, "ids.parquet")
