@@ -134,6 +134,15 @@ class TrainingConfig:
         0.0, "decay of the exponential moving average of the weights; 0: off", low=0, high=0.99999
     )
     batch_pairs: int = setting(0, "targets of one update; 0: all of them at once", low=0)
+    fanouts: tuple[int, ...] = setting(
+        (),
+        "neighbours of a node that an update looks at, one number a hop from the targets on, the "
+        "last one for all further hops, -1 for all neighbours; empty: the whole visible graph",
+        low=-1,
+    )
+    epoch_steps: int = setting(
+        0, "end an epoch after this many updates; 0: when every target had its turn", low=0
+    )
     checkpoint_every: str = setting(
         "60s",
         "time between two checkpoints of a fit, 10 for epochs or 60s for seconds; "

@@ -96,6 +96,12 @@ class MaskGAENet(nn.Module):
             loss = loss + objective.alpha * degree_loss(predicted, step.degrees)
         return loss
 
+    def input(self, graph: Graph, nodes: Tensor) -> Features:
+        """What the first layer sees of some nodes, ``[n] -> [n, in_channels]``."""
+        device = next(self.parameters()).device
+        features = None if graph.features is None else graph.features.rows(nodes).to(device)
+        return self.encoder.input(features, nodes.to(device))
+
     def fits(self, graph: Graph) -> bool:
         """Whether all layers' outputs on a graph are small enough to be computed at once."""
         return graph.num_nodes * sum(self.encoder.widths) <= AT_ONCE

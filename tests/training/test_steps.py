@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 import torch
 
-from maskgae.config import Settings
+from maskgae.config import Settings, choices
+from maskgae.errors import InputError
 from maskgae.graph import Graph
-from maskgae.model import MaskGAENet
+from maskgae.model import MaskGAENet, Step
 from maskgae.rng import stream
-from maskgae.training.steps import Steps
+from maskgae.training.steps import Steps, fanouts_by_hop
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -82,3 +83,69 @@ def test_no_step_shows_a_target_of_its_epoch(graph: Graph, kind: str) -> None:
     assert len(found) > 1
     assert len(targets) == masked.targets.numel()
     assert not seen & (targets | {(v, u) for u, v in targets})
+
+
+def test_fanouts_repeat_the_last_and_are_no_more_than_layers() -> None:
+    assert fanouts_by_hop(settings()) == ()
+    assert fanouts_by_hop(settings(training__fanouts=7)) == (7, 7)
+    with pytest.raises(InputError, match=r"\[1, 2, 3\] has more hops than encoder.layers = 2"):
+        fanouts_by_hop(settings(training__fanouts=[1, 2, 3]))
+
+
+def test_an_epoch_can_end_before_its_targets_do(graph: Graph) -> None:
+    source = steps(graph, training__batch_pairs=20, training__epoch_steps=3)
+    masked = source.mask(0)
+    batches = list(source.batches(masked, 0))
+    assert [batch.numel() for batch in batches] == [20, 20, 20]
+    assert torch.cat(batches).unique().numel() == 60
+
+
+@pytest.mark.parametrize("kind", ["edge", "path"])
+def test_blocks_show_no_target_and_hold_the_same_pairs(graph: Graph, kind: str) -> None:
+    values = {"mask__kind": kind, "training__batch_pairs": 20, "objective__negatives": 2}
+    whole, cut = (steps(graph, training__fanouts=f, **values) for f in ((), (-1, 4)))
+    net, masked = MaskGAENet.for_graph(graph, whole.settings), whole.mask(0)
+    hidden = graph.subgraph(masked.targets)
+    for plain, block in zip(whole.epoch(net, masked, 0), cut.epoch(net, masked, 0), strict=True):
+        seeds = torch.cat([plain.targets, plain.negatives], dim=1).unique()
+        assert seeds[block.targets].equal(plain.targets)
+        assert seeds[block.negatives].equal(plain.negatives)
+        assert block.degrees.equal(masked.degrees[seeds])
+        last = block.adjacencies[-1]
+        assert last.num_dst == seeds.numel() and block.x.num_rows == block.adjacencies[0].num_src
+        ends = seeds[last.csr.row_of_entry()], nodes_of(block, graph)[last.csr.indices]
+        assert not hidden.contains(torch.stack(ends)).any()
+
+
+def nodes_of(step: Step, graph: Graph) -> torch.Tensor:
+    """Finds the nodes of a block by their features, which are all different."""
+    assert graph.features is not None
+    return (step.x.dense().unsqueeze(1) == graph.features.dense()).all(-1).nonzero()[:, 1]
+
+
+@pytest.mark.parametrize("kind", choices("encoder.kind"))
+def test_a_step_on_blocks_learns_what_one_on_the_whole_graph_does(graph: Graph, kind: str) -> None:
+    values = {
+        "encoder__kind": kind,
+        "encoder__norm": "layer",
+        "encoder__dropout": 0.0,
+        "decoder__dropout": 0.0,
+        "training__batch_pairs": 30,
+    }
+    net = MaskGAENet.for_graph(graph, settings(**values))
+    found = []
+    for fanouts in ((), (-1,)):
+        source = steps(graph, training__fanouts=fanouts, **values)
+        loss = net(next(source.epoch(net, source.mask(0), 0)), stream(0))
+        found.append([loss.detach(), *torch.autograd.grad(loss, list(net.parameters()))])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_steps_can_begin_anywhere(graph: Graph) -> None:
+    source = steps(graph, training__batch_pairs=20, training__fanouts=[3])
+    net, masked = MaskGAENet.for_graph(graph, source.settings), source.mask(0)
+    third = list(source.epoch(net, masked, 0))[2]
+    again = next(source.epoch(net, masked, 0, first=2))
+    assert third.targets.equal(again.targets)
+    assert third.adjacencies[0].csr.indices.equal(again.adjacencies[0].csr.indices)

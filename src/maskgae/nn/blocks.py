@@ -63,9 +63,6 @@ class Blocks:
     nodes: Tensor
     adjacencies: list[Adjacency]
 
-    def to(self, device: torch.device | str) -> Blocks:
-        return Blocks(self.nodes, [adjacency.to(device) for adjacency in self.adjacencies])
-
 
 class Sampler:
     """Cuts blocks out of what is visible of a graph.

@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from maskgae.errors import RunError
-from maskgae.evaluation.audit import audit_negatives
 from maskgae.evaluation.metrics import auc
 from maskgae.graph.graph import Graph
 from maskgae.masking.mask import Masked
 from maskgae.model import MaskGAENet
 from maskgae.rng import Stream
 from maskgae.training.average import Average
+from maskgae.training.batch_norm import reestimate
 from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.held_out import HeldOut
 from maskgae.training.identity import identity_of
 from maskgae.training.method import Listener, Validation
 from maskgae.training.state import TrainingState, restore, take_snapshot
@@ -48,6 +49,9 @@ class Trainer:
         self.stream, self.listener, self.checkpoints = stream, listener, checkpoints
         self.config = net.settings.training
         self.steps = Steps(graph, net.settings, stream)
+        self.held_out: HeldOut | None = None
+        if validation is not None:
+            self.held_out = HeldOut(graph, validation, net.settings, stream)
         self.optimizer = torch.optim.Adam(
             net.parameters(),
             lr=self.config.lr,
@@ -68,6 +72,8 @@ class Trainer:
             self.average.swap(self.net)
         if self.config.select == "val_auc" and self.state.best_weights:
             self.net.load_state_dict(self.state.best_weights)
+        if self.steps.fanouts:
+            reestimate(self.net, self.graph)
         return self.state
 
     def _resume(self) -> None:
@@ -104,7 +110,7 @@ class Trainer:
         state.epoch += 1
         state.epoch_step, state.epoch_loss, state.epoch_seconds = 0, 0.0, 0.0
         self._check_limits()
-        if self.validation and (state.epoch % self.config.eval_every == 0 or state.stopped):
+        if self.held_out and (state.epoch % self.config.eval_every == 0 or state.stopped):
             row["val_auc"] = self._validate()
         row["seconds"] = time.perf_counter() - self._started
         state.history.append(row)
@@ -119,8 +125,6 @@ class Trainer:
             if state.epoch_step:
                 state.epoch_seconds = time.perf_counter() - self._started
                 self._between_steps()
-            if state.step == 0:
-                audit_negatives(self.graph, step.negatives.cpu())
             loss = self.net(step, self.stream.at("noise", state.epoch, state.epoch_step))
             self.optimizer.zero_grad()
             loss.backward()
@@ -157,13 +161,11 @@ class Trainer:
 
     def _validate(self) -> float:
         """Validation AUC of the current (averaged) weights; keeps them where they are the best."""
-        assert self.validation is not None
+        assert self.held_out is not None
         if self.average is not None:
             self.average.swap(self.net)
-        pairs = torch.cat([self.validation.pairs, self.validation.negatives], dim=1)
-        logits = self.net.score(self.graph, pairs).cpu().numpy()
-        count = self.validation.pairs.shape[1]
-        value = auc(logits[:count], logits[count:])
+        positive, negative = self.held_out.logits(self.net)
+        value = auc(positive.numpy(), negative.numpy())
         self._keep_best(value)
         if self.average is not None:
             self.average.swap(self.net)

@@ -1,18 +1,26 @@
-"""Where updates come from: an epoch's mask, cut into steps."""
+"""Where updates come from: an epoch's mask, cut into steps.
+
+A step looks at the whole visible graph, as published, or at sampled blocks around the ends of its
+targets and negatives, where ``training.fanouts`` says how many neighbours to keep.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import torch
 from torch import Tensor
 
 from maskgae.config import Settings
+from maskgae.errors import InputError
+from maskgae.evaluation.audit import audit_negatives
 from maskgae.graph.graph import Graph
 from maskgae.graph.negatives import NonEdges
 from maskgae.masking.mask import Masked, draw_mask
 from maskgae.model import MaskGAENet, Step
 from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.blocks import Sampler
 from maskgae.rng import Stream
 
 
@@ -27,6 +35,7 @@ class Steps:
 
     def __init__(self, graph: Graph, settings: Settings, stream: Stream) -> None:
         self.graph, self.settings, self.stream = graph, settings, stream
+        self.fanouts = fanouts_by_hop(settings)
         self.non_edges = NonEdges(graph)
 
     def mask(self, epoch: int) -> Masked:
@@ -38,35 +47,94 @@ class Steps:
         """Non-edges of the training graph for ``count`` targets, ``[2, count * k]``."""
         stream = self.stream.at("negatives", epoch, step)
         drawn = self.non_edges.sample(count * self.settings.objective.negatives, stream)
+        if epoch == step == 0:
+            audit_negatives(self.graph, drawn)
         if self.settings.objective.loss == "bce":
             return drawn  # sorted, which makes gathers fast; here no target owns its negatives
         order = torch.randperm(drawn.shape[1], generator=stream.at("order").torch())
         return drawn[:, order]
 
     def batches(self, masked: Masked, epoch: int) -> Iterator[Tensor]:
-        """The targets of each update of an epoch, as indices of pairs."""
+        """The targets of each update of an epoch, as indices of pairs.
+
+        Together they are all targets, once each, unless ``training.epoch_steps`` ends it before.
+        """
         size = self.settings.training.batch_pairs
         if size == 0 or size >= masked.targets.numel():
             yield masked.targets
             return
         generator = self.stream.at("batches", epoch).torch()
         shuffled = masked.targets[torch.randperm(masked.targets.numel(), generator=generator)]
-        for batch in shuffled.split(size):
+        for batch in islice(shuffled.split(size), self.settings.training.epoch_steps or None):
             yield batch.sort().values
 
     def epoch(self, net: MaskGAENet, masked: Masked, epoch: int, first: int = 0) -> Iterator[Step]:
-        """The steps of an epoch on the whole visible graph, from the ``first`` on."""
-        device = next(net.parameters()).device
-        features = None if self.graph.features is None else self.graph.features.to(device)
-        adjacency = Adjacency.of(self.graph, masked.visible).to(device)
-        adjacencies = [adjacency] * self.settings.encoder.layers
-        for number, batch in enumerate(self.batches(masked, epoch)):
-            if number < first:
-                continue
-            yield Step(
-                x=net.encoder.input(features),
-                adjacencies=adjacencies,
-                targets=self.graph.pairs[:, batch].to(device),
-                negatives=self.negatives(batch.numel(), epoch, number).to(device),
-                degrees=masked.degrees.to(device),
-            )
+        """The steps of an epoch from the ``first`` on."""
+        view: _Whole | _Cut
+        if self.fanouts:
+            view = _Cut(net, self.graph, masked, self.fanouts)
+        else:
+            view = _Whole(net, self.graph, masked)
+        batches = enumerate(self.batches(masked, epoch))
+        for number, batch in islice(batches, first, None):
+            negatives = self.negatives(batch.numel(), epoch, number)
+            noise = self.stream.at("blocks", epoch, number)
+            yield view.step(self.graph.pairs[:, batch], negatives, noise)
+
+
+def fanouts_by_hop(settings: Settings) -> tuple[int, ...]:
+    """A fan-out for each hop from the targets on, the last given one repeated; empty for none.
+
+    >>> fanouts_by_hop(Settings().updated({"encoder.layers": 3, "training.fanouts": [10, 5]}))
+    (10, 5, 5)
+    """
+    given, layers = settings.training.fanouts, settings.encoder.layers
+    if len(given) > layers:
+        raise InputError(
+            f"training.fanouts = {list(given)} has more hops than encoder.layers = {layers}: "
+            "give one number a layer, or fewer"
+        )
+    return given + given[-1:] * (layers - len(given))
+
+
+class _Whole:
+    """Steps that see the whole visible graph."""
+
+    def __init__(self, net: MaskGAENet, graph: Graph, masked: Masked) -> None:
+        self.net, self.device = net, next(net.parameters()).device
+        self.features = None if graph.features is None else graph.features.to(self.device)
+        adjacency = Adjacency.of(graph, masked.visible).to(self.device)
+        self.adjacencies = [adjacency] * len(net.encoder.convs)
+        self.degrees = masked.degrees.to(self.device)
+
+    def step(self, targets: Tensor, negatives: Tensor, stream: Stream) -> Step:
+        return Step(
+            x=self.net.encoder.input(self.features),
+            adjacencies=self.adjacencies,
+            targets=targets.to(self.device),
+            negatives=negatives.to(self.device),
+            degrees=self.degrees,
+        )
+
+
+class _Cut:
+    """Steps that see blocks around the ends of their pairs; pairs are places among these ends."""
+
+    def __init__(
+        self, net: MaskGAENet, graph: Graph, masked: Masked, fanouts: Sequence[int]
+    ) -> None:
+        self.net, self.graph, self.fanouts = net, graph, fanouts
+        self.sampler, self.degrees = Sampler(graph, masked.visible), masked.degrees
+
+    def step(self, targets: Tensor, negatives: Tensor, stream: Stream) -> Step:
+        device = next(self.net.parameters()).device
+        seeds, local = self.sampler.seeds(torch.cat([targets, negatives], dim=1))
+        blocks = self.sampler.blocks(seeds, self.fanouts, stream)
+        local, count = local.to(device), targets.shape[1]
+        return Step(
+            x=self.net.input(self.graph, blocks.nodes),
+            adjacencies=[adjacency.to(device) for adjacency in blocks.adjacencies],
+            targets=local[:, :count],
+            negatives=local[:, count:],
+            degrees=self.degrees[seeds].to(device),
+        )

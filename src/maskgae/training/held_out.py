@@ -1,0 +1,71 @@
+"""Scores of the held-out pairs while a training runs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from maskgae.config import Settings
+from maskgae.graph.graph import Graph
+from maskgae.model import MaskGAENet
+from maskgae.nn.blocks import Sampler
+from maskgae.objective import pair_logits
+from maskgae.rng import Stream
+from maskgae.training.method import Validation
+from maskgae.training.steps import fanouts_by_hop
+
+#: Held-out pairs, and as many non-edges, that are scored by blocks. The standard error of an AUC
+#: around 0.9 from so many is 0.001.
+MOST_PAIRS = 2**15
+#: Pairs whose blocks are cut together.
+PAIRS_A_BLOCK = 2**13
+
+
+class HeldOut:
+    """The pairs on which a training is stopped.
+
+    Where the training sees the whole graph they are all scored on the whole graph. Where it sees
+    blocks, a fixed sample of them is, with the training's fan-outs and the same neighbours every
+    time, so that one validation can be compared with the next.
+
+    Args:
+        graph: the training graph, whose edges are the messages.
+        validation: the pairs.
+        settings: which fan-outs, if any.
+        stream: the root of the run's randomness.
+    """
+
+    def __init__(
+        self, graph: Graph, validation: Validation, settings: Settings, stream: Stream
+    ) -> None:
+        self.graph, self.fanouts = graph, fanouts_by_hop(settings)
+        self.stream = stream.at("held_out")
+        pairs, negatives = validation.pairs, validation.negatives
+        if self.fanouts:
+            pairs, negatives = self._some(pairs, "pairs"), self._some(negatives, "negatives")
+        self.pairs, self.count = torch.cat([pairs, negatives], dim=1), pairs.shape[1]
+
+    def logits(self, net: MaskGAENet) -> tuple[Tensor, Tensor]:
+        """Logits of the pairs and of the non-edges."""
+        logits = self._by_blocks(net) if self.fanouts else net.score(self.graph, self.pairs)
+        return logits[: self.count].cpu(), logits[self.count :].cpu()
+
+    def _some(self, pairs: Tensor, name: str) -> Tensor:
+        if pairs.shape[1] <= MOST_PAIRS:
+            return pairs
+        generator = self.stream.at(name).torch()
+        return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:MOST_PAIRS]]
+
+    @torch.no_grad()
+    def _by_blocks(self, net: MaskGAENet) -> Tensor:
+        training, device = net.training, next(net.parameters()).device
+        net.eval()
+        sampler, parts = Sampler(self.graph), []
+        for number, pairs in enumerate(self.pairs.split(PAIRS_A_BLOCK, dim=1)):
+            seeds, local = sampler.seeds(pairs)
+            blocks = sampler.blocks(seeds, self.fanouts, self.stream.at("blocks", number))
+            adjacencies = [adjacency.to(device) for adjacency in blocks.adjacencies]
+            z = net.encoder(net.input(self.graph, blocks.nodes), adjacencies)[-1]
+            parts.append(pair_logits(z, net.decoder, local.to(device)))
+        net.train(training)
+        return torch.cat(parts)
