@@ -18,6 +18,7 @@ ORDER = [
     "noise",
     "config",
     "files",
+    "lock",
     "tensors",
     "words",
     "graph",

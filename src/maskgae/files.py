@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -31,10 +32,6 @@ def atomic(path: Path) -> Iterator[Path]:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
         _flush_folder(path.parent)
-    except (PermissionError, FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-        raise InputError(
-            f"{path} cannot be written ({error.strerror}): choose another place"
-        ) from error
     except OSError as error:
         raise RunError(
             f"{path} could not be written ({error.strerror or error}), and what was there before "
@@ -42,10 +39,22 @@ def atomic(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def make_folder(path: Path) -> None:
-    """Makes a folder in one that is there, where it does not exist."""
+#: What :func:`atomic` calls its temporary files.
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+
+
+def sweep(folder: Path) -> None:
+    """Removes what a process that died left half-written in a folder and in those below it."""
+    for path in (*folder.glob(".*.tmp"), *folder.glob("*/.*.tmp")):
+        if TEMPORARY.fullmatch(path.name):
+            with suppress(OSError):
+                path.unlink()
+
+
+def make_folder(path: Path, *, parents: bool = False) -> None:
+    """Makes a folder where it does not exist; those above it only if asked to."""
     try:
-        path.mkdir(exist_ok=True)
+        path.mkdir(parents=parents, exist_ok=True)
     except OSError as error:
         raise RunError(
             f"the folder {path} could not be made ({error.strerror}): choose another place"
@@ -71,7 +80,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, document: Any) -> None:
     """Writes a JSON document atomically, making its folder where there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent, parents=True)
     write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 

@@ -9,6 +9,8 @@ embeddings.parquet     a row for each node: its id and its vector
 metrics.json           the record
 history.csv            a row for each epoch
 report.html            the page
+checkpoints/           the last two states of the training, until the run is complete
+.lock                  held by the process that writes here
 =====================  ======================================================================
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +32,7 @@ from torch import Tensor
 
 from maskgae.config import Settings, read_toml
 from maskgae.errors import InputError
-from maskgae.files import atomic, read_json, read_with, write_json, write_text
+from maskgae.files import atomic, make_folder, read_json, read_with, write_json, write_text
 from maskgae.fitting import Fit
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import DenseFeatures, Features, SparseFeatures
@@ -41,10 +44,13 @@ from maskgae.graph.readers.sources import open_file
 from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
 from maskgae.tensors import read_tensors, write_tensors
+from maskgae.training.checkpoint import whole_checkpoints
 
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
 HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
 FEATURES, EMBEDDINGS, REPORT = "features.json", "embeddings.parquet", "report.html"
+CHECKPOINTS, GRAPH = "checkpoints", "graph"
+FILES = (MODEL, CONFIG, METRICS, HISTORY, FEATURES, EMBEDDINGS, REPORT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +107,11 @@ def save_run(
         label_names: what the classes are called.
         notes: how the graph was read, one line each.
     """
-    (folder / "graph").mkdir(parents=True, exist_ok=True)
+    make_folder(folder / GRAPH, parents=True)
     write_text(folder / CONFIG, fit.net.settings.to_toml())
-    _save_graph(folder / "graph", fit, ids)
+    _save_graph(folder / GRAPH, fit, ids)
     about = {"name": fit.graph.name, "label_names": list(label_names), "notes": list(notes)}
-    write_json(folder / "graph" / "about.json", about)
+    write_json(folder / GRAPH / "about.json", about)
     if encoding is not None:
         write_text(folder / FEATURES, encoding)
     write_embeddings(folder / EMBEDDINGS, ids, fit.embedding)
@@ -115,13 +121,31 @@ def save_run(
     write_tensors(folder / MODEL, fit.net.state_dict(), {"format": 1, **shape})
 
 
+def is_complete(folder: Path) -> bool:
+    """Whether the folder holds a run to its last file but the page."""
+    return (folder / MODEL).is_file()
+
+
+def clear_run(folder: Path) -> None:
+    """Removes a run from its folder, the model first, so what is left never looks complete."""
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / GRAPH, ignore_errors=True)
+    drop_checkpoints(folder)
+
+
+def drop_checkpoints(folder: Path) -> None:
+    """Removes what a complete run has no use for any more."""
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
 def load_run(folder: Path) -> SavedRun:
     """Reads a run folder back."""
-    if not (folder / MODEL).is_file():
+    if not is_complete(folder):
         raise InputError(f"{folder} is not a finished run: there is no {MODEL} in it")
     settings = Settings().updated(read_toml(folder / CONFIG))
-    about = _checked_about(folder / "graph" / "about.json")
-    graph, ids, structural, held_out = _load_graph(folder / "graph", about["name"])
+    about = _checked_about(folder / GRAPH / "about.json")
+    graph, ids, structural, held_out = _load_graph(folder / GRAPH, about["name"])
     net = _load_net(graph, settings, folder)
     encoding = (folder / FEATURES).read_text() if (folder / FEATURES).exists() else None
     record = read_json(folder / METRICS)
@@ -129,7 +153,10 @@ def load_run(folder: Path) -> SavedRun:
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of a run, to start another from."""
+    """The weights of a run, complete or not, to start another from."""
+    if not is_complete(folder):
+        for _, snapshot, _ in whole_checkpoints(folder / CHECKPOINTS):
+            return snapshot.part("net")
     return read_tensors(folder / MODEL)[0]
 
 

@@ -32,6 +32,12 @@ PresetName = Annotated[
     str | None, typer.Option("--preset", help="A named preset; see 'maskgae presets'.")
 ]
 MaskKind = Annotated[str | None, typer.Option("--mask", help=help_text("mask.kind"))]
+CheckpointEvery = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint-every", help=help_text("training.checkpoint_every"), metavar="10|60s"
+    ),
+]
 Seeds = Annotated[int, typer.Option("--seeds", help="Number of independent runs.", min=1)]
 FirstSeed = Annotated[int, typer.Option("--first-seed", help="The first run's seed.", min=0)]
 

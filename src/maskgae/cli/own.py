@@ -10,8 +10,10 @@ import typer
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.evaluate import evaluated
+from maskgae.cli.folder import claimed, complete, fit_and_save, write_report
 from maskgae.cli.options import (
     Assignments,
+    CheckpointEvery,
     ConfigFile,
     Device,
     JsonFile,
@@ -69,7 +71,8 @@ def demo(
         c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
     }
     classes = [packages[code] for code in range(graph.num_classes)]
-    record = _fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
+    with claimed(out, force=True):
+        record = fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
     screen.show_record(record, ["link"])
     screen.out.print()
     screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
@@ -102,6 +105,10 @@ def fit(
         Path | None, typer.Option("--from", help="An earlier run to start from.", metavar="RUN")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a run in --out.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run in --out that was stopped.")
+    ] = False,
+    checkpoint_every: CheckpointEvery = None,
     config: ConfigFile = None,
     assignments: Assignments = None,
     seed: Annotated[int, typer.Option(help="Address of all randomness.", min=0)] = 0,
@@ -113,31 +120,37 @@ def fit(
     """Train on your own graph, embed it, score held-out edges, and write a page to look at."""
     from maskgae.estimator import resolve_settings
     from maskgae.files import write_json
-    from maskgae.runs import load_weights
+    from maskgae.runs import is_complete, load_weights
 
     check_writable(json)
-    _check_run_folder(out, force)
-    values = overrides(config, assignments)
-    built, encoder = _read(edges, nodes, label, missing)
-    prepare_torch(device, threads)
-    settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
-    if not quiet:
-        _describe(built, encoder, settings)
-    record = _fit_and_save(
-        built.graph,
-        settings,
-        out,
-        built.ids,
-        quiet=quiet,
-        options={
-            "holdout": bool(holdout),
-            "device": device,
-            "start": None if start is None else load_weights(start),
-        },
-        encoding=None if encoder is None else encoder.to_json(),
-        label_names=built.label_names,
-        notes=built.notes,
-    )
+    flags = {"training.checkpoint_every": checkpoint_every}
+    values = overrides(config, assignments, flags)
+    with claimed(out, force=force, resume=resume):
+        if resume and is_complete(out):
+            complete(out)
+            screen.out.print(f"the run in {out} is complete: nothing to do", soft_wrap=True)
+            return
+        built, encoder = _read(edges, nodes, label, missing)
+        prepare_torch(device, threads)
+        settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
+        if not quiet:
+            _describe(built, encoder, settings)
+        record = fit_and_save(
+            built.graph,
+            settings,
+            out,
+            built.ids,
+            quiet=quiet,
+            resume=resume,
+            options={
+                "holdout": bool(holdout),
+                "device": device,
+                "start": None if start is None else load_weights(start),
+            },
+            encoding=None if encoder is None else encoder.to_json(),
+            label_names=built.label_names,
+            notes=built.notes,
+        )
     if holdout:
         screen.show_record(record)
     if json is not None:
@@ -240,39 +253,8 @@ def report(run: RunFolder, threads: Threads = 0) -> None:
 
     prepare_torch("cpu", threads)
     saved = load_run(run)
-    _write_report(saved)
+    write_report(saved)
     screen.out.print(f"the page: {run / 'report.html'}", soft_wrap=True)
-
-
-def _fit_and_save(
-    graph: Any,
-    settings: Any,
-    out: Path,
-    ids: Any,
-    *,
-    quiet: bool,
-    options: dict[str, Any] | None = None,
-    **about: Any,
-) -> dict[str, Any]:
-    """Trains behind a progress bar, writes the run folder with its page, returns the record."""
-    from maskgae.fitting import fit_graph
-    from maskgae.runs import load_run, save_run
-
-    with screen.training_progress(quiet) as progress:
-        bar = None
-        if progress is not None:
-            bar = screen.TrainingProgress(progress, "training", settings.training.epochs)
-        result = fit_graph(graph, settings, listener=bar, **(options or {}))
-    save_run(out, result, ids, **about)
-    _write_report(load_run(out))
-    return result.record
-
-
-def _check_run_folder(out: Path, force: bool) -> None:
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out} must be a folder, but it is a file")
-    if out.is_dir() and any(out.iterdir()) and not force:
-        raise InputError(f"--out {out} is not empty: choose another folder, or --force to replace")
 
 
 def _read(
@@ -352,10 +334,3 @@ def _numbers(saved: SavedRun, names: Any) -> Any:
             f"{int((found < 0).sum()):,} ids are not nodes of {saved.folder}: {', '.join(unknown)}"
         )
     return found
-
-
-def _write_report(saved: SavedRun) -> None:
-    from maskgae.report.of_run import report_data
-    from maskgae.report.page import write_page
-
-    write_page(saved.folder / "report.html", report_data(saved))

@@ -97,6 +97,11 @@ def plain(text: str) -> str:
     return escape("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
+def notice(text: str) -> None:
+    """A line that the user should know, beside the results."""
+    err.print(f"note: {plain(text)}", soft_wrap=True)
+
+
 def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     """The method's row above the sanity rows, the same metrics in the same columns."""
     shown = [name for name in metrics if name in record["metrics"]]

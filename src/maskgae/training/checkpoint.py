@@ -113,7 +113,7 @@ def _place(path: Path) -> list[int]:
 
 
 def whole_checkpoints(
-    folder: Path, notice: Callable[[str], None]
+    folder: Path, notice: Callable[[str], None] = lambda text: None
 ) -> Iterator[tuple[Path, Snapshot, dict[str, Any]]]:
     """The checkpoints that can be read with their identities, newest first."""
     for path in reversed(checkpoint_paths(folder)):

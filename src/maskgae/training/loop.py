@@ -150,7 +150,7 @@ class Trainer:
 
     def _way_back(self) -> str:
         kept = None if self.checkpoints is None else self.checkpoints.latest
-        return "" if kept is None else f"; the weights before that are kept in {kept}"
+        return "" if kept is None else f"; {kept} has earlier weights, which 'fit --from' takes"
 
     def _check_limits(self) -> None:
         state, config = self.state, self.config

@@ -50,6 +50,11 @@ class Snapshot:
     tensors: Mapping[str, Tensor]
     facts: Mapping[str, Any]
 
+    def part(self, head: str) -> dict[str, Tensor]:
+        """The tensors below a name, such as ``net``."""
+        start = f"{head}."
+        return {k.removeprefix(start): v for k, v in self.tensors.items() if k.startswith(start)}
+
 
 SCALARS = tuple(item.name for item in fields(TrainingState) if item.name != "best_weights")
 
@@ -80,17 +85,13 @@ def restore(
 ) -> None:
     """Puts a training where a snapshot was taken."""
     device = next(net.parameters()).device
-
-    def part(head: str) -> dict[str, Tensor]:
-        named = ((name.partition(f"{head}."), v) for name, v in snapshot.tensors.items())
-        return {name[2]: value.to(device) for name, value in named if not name[0] and name[1]}
-
-    net.load_state_dict(part("net"))
-    moments = {i: part(f"optimizer.{i}") for i, _ in enumerate(net.parameters())}
+    net.load_state_dict(snapshot.part("net"))
+    moments = {i: snapshot.part(f"optimizer.{i}") for i, _ in enumerate(net.parameters())}
     kept = {number: values for number, values in moments.items() if values}
     optimizer.load_state_dict({**optimizer.state_dict(), "state": kept})
-    state.best_weights = part("best")
+    state.best_weights = {k: v.to(device) for k, v in snapshot.part("best").items()}
     for name in SCALARS:
         setattr(state, name, snapshot.facts[name])
     if average is not None:
-        average.state, average.steps = part("average"), snapshot.facts["average_steps"]
+        average.state = {k: v.to(device) for k, v in snapshot.part("average").items()}
+        average.steps = snapshot.facts["average_steps"]

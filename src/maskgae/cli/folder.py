@@ -1,0 +1,112 @@
+"""A run in its folder: claimed, trained, stopped, resumed, completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from maskgae.cli import screen
+from maskgae.cli.signals import Signals, resume_command
+from maskgae.errors import InputError, StoppedError
+
+
+@contextmanager
+def claimed(out: Path, *, force: bool = False, resume: bool = False) -> Iterator[None]:
+    """Holds the run folder against other processes, once it is fit to be written to."""
+    from maskgae.lock import locked
+
+    if force and resume:
+        raise InputError("--force starts again and --resume goes on: choose one of them")
+    _check_folder(out, force, resume)
+    with locked(out):
+        _check_folder(out, force, resume)  # another run may have ended since
+        yield
+
+
+def _check_folder(out: Path, force: bool, resume: bool) -> None:
+    from maskgae.files import TEMPORARY
+    from maskgae.lock import LOCK
+    from maskgae.runs import CHECKPOINTS, FILES, GRAPH
+
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out} must be a folder, but it is a file")
+    if force or not out.is_dir():
+        return
+    allowed = {LOCK, *((*FILES, GRAPH, CHECKPOINTS) if resume else ())}
+    names = sorted(path.name for path in out.iterdir() if not TEMPORARY.fullmatch(path.name))
+    other = [name for name in names if name not in allowed]
+    if other:
+        raise InputError(
+            f"--out {out} is not empty, there is {other[0]}: choose another folder, --resume to "
+            "go on with a run that was stopped, or --force to replace one"
+        )
+
+
+def fit_and_save(
+    graph: Any,
+    settings: Any,
+    out: Path,
+    ids: Any,
+    *,
+    quiet: bool,
+    resume: bool | None = None,
+    options: dict[str, Any] | None = None,
+    **about: Any,
+) -> dict[str, Any]:
+    """Trains behind a progress bar, writes the run folder with its page, returns the record.
+
+    Args:
+        resume: whether to go on from the folder's checkpoints; ``None`` for a run that keeps none.
+    """
+    from maskgae.fitting import fit_graph
+    from maskgae.runs import CHECKPOINTS, clear_run, save_run
+    from maskgae.training.checkpoint import Checkpoints, checkpoint_paths
+
+    signals, checkpoints = Signals(), None
+    if not resume or not checkpoint_paths(out / CHECKPOINTS):
+        clear_run(out)
+    if resume is not None:
+        checkpoints = Checkpoints(
+            out / CHECKPOINTS,
+            settings.training.checkpoint_every,
+            resume=resume,
+            stop=signals.asked_to_stop,
+            notice=screen.notice,
+        )
+    try:
+        with screen.training_progress(quiet) as progress, signals.watched(checkpoints is not None):
+            bar = None
+            if progress is not None:
+                bar = screen.TrainingProgress(progress, "training", settings.training.epochs)
+            result = fit_graph(
+                graph, settings, listener=bar, checkpoints=checkpoints, **(options or {})
+            )
+    except StoppedError as stopped:
+        screen.notice(f"{stopped}; to go on:")
+        screen.err.print(resume_command(), soft_wrap=True, markup=False)
+        raise typer.Exit(128 + signals.received) from None
+    save_run(out, result, ids, **about)
+    complete(out)
+    return result.record
+
+
+def complete(out: Path) -> None:
+    """Writes the page of a run that has everything else, and drops its checkpoints."""
+    from maskgae.runs import REPORT, drop_checkpoints, load_run
+
+    if not (out / REPORT).exists():
+        write_report(load_run(out))
+    drop_checkpoints(out)
+
+
+def write_report(saved: Any) -> None:
+    """Writes the page of a run."""
+    from maskgae.report.of_run import report_data
+    from maskgae.report.page import write_page
+    from maskgae.runs import REPORT
+
+    write_page(saved.folder / REPORT, report_data(saved))
