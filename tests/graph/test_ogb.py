@@ -14,6 +14,7 @@ import torch
 from maskgae.errors import InputError
 from maskgae.graph import Graph
 from maskgae.graph.datasets import is_available, load_dataset, public_link_split
+from maskgae.graph.folders import trust, trusted_list
 from maskgae.graph.ogb import SOURCES, load_collab
 
 pytest.importorskip("ogb")
@@ -105,7 +106,14 @@ def home(monkeypatch, tmp_path):
     monkeypatch.setenv("MASKGAE_DATA", str(tmp_path / "data"))
     for name, write in WRITERS.items():
         write(tmp_path / "data" / SOURCES[name].folder)
+    trust_all(tmp_path / "data")
     return tmp_path / "data"
+
+
+def trust_all(folder: Path) -> None:
+    """As if this installation had downloaded what is there."""
+    trusted_list().parent.mkdir(parents=True, exist_ok=True)
+    trust(folder.rglob("*.pt"))
 
 
 def test_arxiv(home):
@@ -179,6 +187,7 @@ def test_collab_written_by_an_older_numpy(home):
         path.unlink()
     (folder / "split" / "time").rmdir()
     write_collab(folder, old_names=True)
+    trust_all(folder)
     assert b"numpy.core" in zipfile.ZipFile(folder / "split/time/train.pt").read("train/data.pkl")
     assert torch.equal(load_collab().train_pairs, new.train_pairs)
 
@@ -188,10 +197,15 @@ def test_collab_refuses_what_is_not_an_array(home):
         def __reduce__(self):
             return (print, ("ran",))
 
-    torch.save({"edge": Evil()}, home / "ogbl_collab/split/time/valid.pt")
+    path = home / "ogbl_collab/split/time/valid.pt"
+    torch.save({"edge": Evil()}, path)
+    with pytest.raises(InputError, match=r"valid\.pt is a pickle, and its content is not known"):
+        load_collab()
+    trust_all(home)
     with pytest.raises(InputError, match=r"valid\.pt must hold arrays and nothing else"):
         load_collab()
-    torch.save({"edge": np.zeros((1, 2))}, home / "ogbl_collab/split/time/valid.pt")
+    torch.save({"edge": np.zeros((1, 2))}, path)
+    trust_all(home)
     with pytest.raises(InputError, match=r"\['edge_neg'\] are missing"):
         load_collab()
 
@@ -242,8 +256,15 @@ def test_download_without_questions(name, top, monkeypatch, tmp_path):
     assert graph.num_pairs > 0 and len(asked) == 1 and asked[0].endswith(f"{top}.zip")
     assert is_available(name)
     assert load_dataset(name).num_pairs == graph.num_pairs and len(asked) == 1
-    (folder,) = (tmp_path / "cache" / "maskgae").iterdir()
-    assert folder.name == SOURCES[name].folder
+    kept = {path.name for path in (tmp_path / "cache" / "maskgae").iterdir()}
+    trusted = {"trusted.sha256"} if name == "Collab" else set()
+    assert kept == {SOURCES[name].folder} | trusted
+
+
+def test_a_split_of_unknown_content_is_not_opened(home):
+    trusted_list().unlink()
+    with pytest.raises(InputError, match=r"train\.pt is a pickle, and its content is not known"):
+        load_collab()
 
 
 def test_incomplete_archive_is_refused(monkeypatch, tmp_path):

@@ -3,10 +3,15 @@
 A dataset is looked for in the folder that ``MASKGAE_DATA`` names, then in the cache; what is
 found in neither is downloaded to the cache. Files are gathered in a hidden folder beside their
 place and moved there when they are complete, so a broken download leaves nothing behind.
+
+Some datasets are pickles by origin, which can run code when they are opened. They are opened only
+where their content is known: by a checksum in this package, or by one in the cache's
+``trusted.sha256``, which has a line for each such file that this installation downloaded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import socket
@@ -14,6 +19,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from maskgae.files import write_text
 
 DATA_VARIABLE = "MASKGAE_DATA"
 
@@ -41,6 +48,31 @@ def find_folder(relative: str | Path, files: Iterable[str]) -> Path | None:
         if all((folder / name).is_file() for name in wanted):
             return folder
     return None
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def trusted_list() -> Path:
+    """The list of files that may be opened, in the form that ``sha256sum`` writes."""
+    return cache_folder() / "trusted.sha256"
+
+
+def is_trusted(path: Path) -> bool:
+    """Whether the content of a file is on the list, wherever it lies."""
+    listed = trusted_list()
+    lines = listed.read_text().splitlines() if listed.is_file() else []
+    return sha256(path) in {line.partition(" ")[0] for line in lines}
+
+
+def trust(paths: Iterable[Path]) -> None:
+    """Puts files on the list."""
+    listed = trusted_list()
+    kept = listed.read_text() if listed.is_file() else ""
+    write_text(listed, kept + "".join(f"{sha256(path)}  {path.name}\n" for path in paths))
 
 
 @contextmanager

@@ -8,8 +8,9 @@ Collab   ogbl-collab   joint papers by year; public split of pairs, see :func:`l
 
 The ogb package knows where the files are and fetches them. They are read here and not by its
 dataset classes, which keep a pickled copy, ask questions on the terminal and, at 1.3.6, do not
-fit torch 2.6 or later. Tables are plain text; Collab's split is opened by torch's restricted
-reader, which builds arrays and nothing else.
+fit torch 2.6 or later. Tables are plain text; Collab's split is a pickle by origin: it is opened
+where its content is known (:mod:`~maskgae.graph.folders`), and then by torch's restricted reader,
+which builds arrays and nothing else.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ from maskgae.graph.folders import (
     cache_folder,
     filled_folder,
     find_folder,
+    is_trusted,
     network_timeout,
     not_found,
+    trust,
+    trusted_list,
 )
 from maskgae.graph.graph import Graph, NodeSplit
 
@@ -201,6 +205,12 @@ def _ids(path: Path) -> Tensor:
 
 def _arrays(path: Path) -> dict[str, Tensor]:
     """The arrays of a file that ``torch.save`` wrote; anything else in it is refused."""
+    if not is_trusted(path):
+        raise InputError(
+            f"{path} is a pickle, and its content is not known, so it is not opened: move its "
+            "folder away to have it downloaded, or, if you trust it, "
+            f"sha256sum {path} >> {trusted_list()}"
+        )
     try:
         with torch.serialization.safe_globals(_array_globals()):
             content = torch.load(path, map_location="cpu", weights_only=True)
@@ -241,6 +251,8 @@ def _download(name: str) -> Path:
             folder.rmdir()
             (folder.parent / unpacked).replace(folder)
             _check_complete(folder, source)
+            if pickles := [folder / file for file in source.files if file.endswith(".pt")]:
+                trust(pickles)
     except (OSError, HTTPException, BadZipFile, RuntimeError, TypeError) as error:
         if isinstance(error.__context__, KeyboardInterrupt):  # which ogb turns into an error
             raise error.__context__ from None

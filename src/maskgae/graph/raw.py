@@ -10,7 +10,6 @@ Features stay as the files have them: binary words (Cora, CiteSeer, Photo, Compu
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from http.client import HTTPException
 from pathlib import Path
@@ -22,6 +21,7 @@ from maskgae.graph.folders import (
     find_folder,
     network_timeout,
     not_found,
+    sha256,
 )
 from maskgae.graph.graph import Graph
 
@@ -103,7 +103,7 @@ def _read(name: str, folder: Path) -> Graph:
 def _verify(folder: Path, checksums: dict[str, str], way_out: str) -> None:
     for file, expected in checksums.items():
         path = folder / file
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        found = sha256(path)
         if found != expected:
             raise InputError(
                 f"{path} must be the published file (SHA-256 {expected[:12]}...), but its "
