@@ -169,7 +169,9 @@ def history_csv(history: list[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def write_embeddings(path: Path, ids: NDArray[Any], embedding: Tensor) -> None:
+def write_embeddings(
+    path: Path, ids: NDArray[Any], embedding: Tensor, *, spreadsheet_safe: bool = False
+) -> None:
     """A table with a column ``id`` and columns ``z0`` to ``zD-1``, by the file's ending."""
     from maskgae.graph.readers.writers import write_table
 
@@ -178,7 +180,7 @@ def write_embeddings(path: Path, ids: NDArray[Any], embedding: Tensor) -> None:
             np.save(file, embedding.numpy(), allow_pickle=False)
         return
     columns = {f"z{i}": column.numpy() for i, column in enumerate(embedding.T.contiguous())}
-    write_table(path, {"id": ids, **columns})
+    write_table(path, {"id": ids, **columns}, spreadsheet_safe=spreadsheet_safe)
 
 
 def _load_net(graph: Graph, settings: Settings, folder: Path) -> MaskGAENet:

@@ -31,6 +31,15 @@ ROW_NAMES = {
 }
 
 
+def printable(value: Any) -> str:
+    """Text without what a terminal obeys: controls, escapes and marks of direction are spelt out.
+
+    >>> printable("a\\x1b[2J\\u202eb\\n"), printable("Zoë, 名")
+    ('a\\\\x1b[2J\\\\u202eb\\\\n', 'Zoë, 名')
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+
+
 def percent(summary: Mapping[str, Any]) -> str:
     """Mean and standard deviation in percent.
 

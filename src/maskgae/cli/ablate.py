@@ -82,9 +82,9 @@ def _draw(
         curves.append(curve_of(kind or "by semantics", x, summaries))
         for value, place, summary in zip(settings, x, summaries, strict=True):
             shown = f", {float(place):.0f} % hidden" if by_share else ""
-            screen.out.print(f"{kind} {key}={value}{shown}: {percent(summary)}")
+            screen.out.print(f"{kind} {key}={screen.plain(value)}{shown}: {percent(summary)}")
     title = f"{dataset}, {task}: effect of {key}"
     x_label = "share of pairs hidden, %" if by_share else key
     path = folder / f"{what}-{task}-{dataset.lower()}"
     for made in draw_curves(path, curves, title, x_label, f"{metric}, %"):
-        screen.out.print(f"drawn: {made}")
+        screen.out.print(f"drawn: {screen.plain(made)}")

@@ -22,7 +22,7 @@ def show_overlap(
     from maskgae.analysis import ASSUMPTIONS, comparison
 
     masks = f"{seeds} mask{'s' if seeds > 1 else ''}"
-    screen.out.print(f"[bold]subgraph overlap · {graph.name}[/] · {masks} · percent")
+    screen.out.print(f"[bold]subgraph overlap · {screen.plain(graph.name)}[/] · {masks} · percent")
     screen.out.print(_overlap_table(graph.name, rows))
     if not all(row.exact for row in rows):
         screen.out.print("From a sample of the pairs; ± is the standard error.")
@@ -94,7 +94,7 @@ def _two(row: OverlapRow) -> str:
 
 def show_facts(graph: Graph, facts: GraphFacts, masked: OverlapRow) -> None:
     """Prints what was measured; ``masked`` is the overlap under the suggested mask."""
-    screen.out.print(f"[bold]{graph.name}[/]")
+    screen.out.print(f"[bold]{screen.plain(graph.name)}[/]")
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column()

@@ -41,6 +41,13 @@ RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", me
 OutFile = Annotated[
     Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
 ]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        help="In CSV and TSV, put ' before ids that a spreadsheet would run as a formula.",
+    ),
+]
 
 
 @app.command()
@@ -77,7 +84,7 @@ def demo(
     screen.out.print()
     screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
     screen.out.print(
-        f"\nThe page to look at: [bold]{out / 'report.html'}[/]\n"
+        f"\nThe page to look at: [bold]{screen.plain(out / 'report.html')}[/]\n"
         "Next: [bold]maskgae fit EDGES.csv --out RUN[/]        your own graph\n"
         "      [bold]maskgae evaluate link --dataset Cora[/]   the paper's benchmarks\n"
         "      [bold]maskgae --help[/]                         everything else"
@@ -155,7 +162,8 @@ def fit(
         screen.show_record(record)
     if json is not None:
         write_json(json, record)
-    screen.out.print(f"run folder: {out} · the page: {out / 'report.html'}", soft_wrap=True)
+    page = screen.plain(out / "report.html")
+    screen.out.print(f"run folder: {screen.plain(out)} · the page: {page}", soft_wrap=True)
 
 
 @app.command()
@@ -166,6 +174,7 @@ def embed(
         Path | None, typer.Option("--edges", help="A new or grown graph.", metavar="EDGES")
     ] = None,
     nodes: NodeFile = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
     """Write the embeddings of the fitted graph, or of a new or grown one of the same kind."""
@@ -180,8 +189,11 @@ def embed(
         graph, ids = _grown(saved, edges, nodes)
     elif nodes is not None:
         raise InputError("--nodes goes with --edges: give the edges of the new graph too")
-    write_embeddings(out, ids, saved.net.embed(graph))
-    screen.out.print(f"{graph.num_nodes:,} embeddings written to {out}", soft_wrap=True)
+    embedding = saved.net.embed(graph)
+    write_embeddings(out, ids, embedding, spreadsheet_safe=spreadsheet_safe)
+    screen.out.print(
+        f"{graph.num_nodes:,} embeddings written to {screen.plain(out)}", soft_wrap=True
+    )
 
 
 @app.command()
@@ -192,6 +204,7 @@ def links(
     node: Annotated[
         list[str] | None, typer.Option("--node", help="Only of this node; repeatable.")
     ] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
     """Write the highest-scored missing links of each node."""
@@ -215,8 +228,10 @@ def links(
         "target": saved.ids[found.target.numpy()],
         "score": found.score.numpy(),
     }
-    write_table(out, columns)
-    screen.out.print(f"{found.source.numel():,} links written to {out}", soft_wrap=True)
+    write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+    screen.out.print(
+        f"{found.source.numel():,} links written to {screen.plain(out)}", soft_wrap=True
+    )
     screen.out.print("score: the decoder's probability, for as many edges as non-edges")
 
 
@@ -225,6 +240,7 @@ def score(
     run: RunFolder,
     pairs: Annotated[Path, typer.Argument(help="Pairs of ids, in any format of edges.")],
     out: OutFile,
+    spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
     """Write the scores of given pairs."""
@@ -241,8 +257,9 @@ def score(
     source, target = read_id_pairs(pairs)
     numbers = torch.from_numpy(np.stack([_numbers(saved, source), _numbers(saved, target)]))
     scores = saved.net.score(saved.graph, numbers).sigmoid().numpy()
-    write_table(out, {"source": source, "target": target, "score": scores})
-    screen.out.print(f"{scores.size:,} scores written to {out}", soft_wrap=True)
+    columns = {"source": source, "target": target, "score": scores}
+    write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
+    screen.out.print(f"{scores.size:,} scores written to {screen.plain(out)}", soft_wrap=True)
     screen.out.print("score: the decoder's probability, for as many edges as non-edges")
 
 
@@ -254,7 +271,7 @@ def report(run: RunFolder, threads: Threads = 0) -> None:
     prepare_torch("cpu", threads)
     saved = load_run(run)
     write_report(saved)
-    screen.out.print(f"the page: {run / 'report.html'}", soft_wrap=True)
+    screen.out.print(f"the page: {screen.plain(run / 'report.html')}", soft_wrap=True)
 
 
 def _read(
@@ -274,14 +291,14 @@ def _read(
 
 def _describe(built: BuiltGraph, encoder: TableEncoder | None, settings: Any) -> None:
     """What was read, what became what, and what was chosen."""
-    screen.out.print(f"[bold]{built.graph.name}[/]: {built.graph}", soft_wrap=True)
+    screen.out.print(f"[bold]{screen.plain(built.graph.name)}[/]: {built.graph}", soft_wrap=True)
     for note in built.notes:
         screen.out.print(f"  {screen.plain(note)}", soft_wrap=True)
     for name, kind, width in () if encoder is None else encoder.rows():
         screen.out.print(f"  {screen.plain(name)}: {kind}, {width} columns", soft_wrap=True)
     changed = settings.changed()
     chosen = ", ".join(f"{key}={value}" for key, value in changed.items())
-    screen.out.print(f"  settings: {chosen or 'defaults'}", soft_wrap=True)
+    screen.out.print(f"  settings: {screen.plain(chosen) or 'defaults'}", soft_wrap=True)
 
 
 def _grown(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:

@@ -71,7 +71,7 @@ def reproduce(
     places = documents or [path for path in DOCUMENTS if path.exists()]
     for path in places:
         fill_file(path, blocks)
-        screen.out.print(f"tables written to {path}")
+        screen.out.print(f"tables written to {screen.plain(path)}")
     if not places:
         for name, block in blocks.items():
             screen.out.print(f"\n{name}\n{block}", markup=False)

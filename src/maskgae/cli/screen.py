@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from maskgae.words import METRIC_NAMES, ROW_NAMES, percent
+from maskgae.words import METRIC_NAMES, ROW_NAMES, percent, printable
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -88,13 +88,13 @@ def overall_progress(quiet: bool, total: int) -> Iterator[Callable[[str], None]]
         yield lambda label: progress.update(task, advance=1, description=label)
 
 
-def plain(text: str) -> str:
-    """A user's words as they are: no markup, no control characters.
+def plain(value: Any) -> str:
+    """A user's words, a path or an id as it is: no markup, no control characters.
 
     >>> plain("[red]\\x1b[0m")
     '\\\\[red]\\\\x1b[0m'
     """
-    return escape("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+    return escape(printable(value))
 
 
 def notice(text: str) -> None:
