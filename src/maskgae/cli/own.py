@@ -135,7 +135,8 @@ def fit(
     with claimed(out, force=force, resume=resume):
         if resume and is_complete(out):
             complete(out)
-            screen.out.print(f"the run in {out} is complete: nothing to do", soft_wrap=True)
+            done = f"the run in {screen.plain(out)} is complete: nothing to do"
+            screen.out.print(done, soft_wrap=True)
             return
         built, encoder = _read(edges, nodes, label, missing)
         prepare_torch(device, threads)
