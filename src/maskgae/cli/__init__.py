@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import sys
 
-from maskgae.cli import ablate, analyze, evaluate, own, reproduce, screen, show, tune
+from maskgae.cli import ablate, analyze, evaluate, ingest, own, reproduce, screen, show, tune
 from maskgae.cli.app import app
 from maskgae.errors import InputError, RunError
 
-__all__ = ["ablate", "analyze", "app", "evaluate", "main", "own", "reproduce", "show", "tune"]
+__all__ = [
+    "ablate",
+    "analyze",
+    "app",
+    "evaluate",
+    "ingest",
+    "main",
+    "own",
+    "reproduce",
+    "show",
+    "tune",
+]
 
 
 def main() -> None:

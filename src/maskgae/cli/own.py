@@ -37,6 +37,12 @@ EdgeFile = Annotated[
 NodeFile = Annotated[
     Path | None, typer.Option("--nodes", help="A table of the nodes.", metavar="TABLE")
 ]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", help="The table's column with classes.", metavar="COLUMN")
+]
+MissingRule = Annotated[
+    str, typer.Option("--missing", help="What a missing number becomes: error, mean or zero.")
+]
 RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", metavar="RUN")]
 OutFile = Annotated[
     Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
@@ -96,12 +102,8 @@ def fit(
     edges: EdgeFile,
     out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")],
     nodes: NodeFile = None,
-    label: Annotated[
-        str | None, typer.Option(help="The table's column with classes.", metavar="COLUMN")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(help="What a missing number becomes: error, mean or zero.")
-    ] = "error",
+    label: LabelColumn = None,
+    missing: MissingRule = "error",
     dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
     mask: MaskKind = None,
     preset: PresetName = None,

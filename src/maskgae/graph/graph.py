@@ -11,6 +11,7 @@ import networkx
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.errors import InputError
@@ -65,13 +66,27 @@ class Structure:
         # By column and then by row, the entries of a symmetric matrix are its transposed ones.
         return self.csr.transpose_order()
 
+    def select(self, kept: NDArray[np.bool_]) -> Structure:
+        """The rows of some of the pairs, ``[M]`` bool, as sorting those pairs would give them."""
+        entries, indices = self.pair_of_entry.numpy(), self.csr.indices.numpy()
+        number = np.cumsum(kept, dtype=entries.dtype) - entries.dtype.type(1)
+        stays = kept[entries]
+        before = np.concatenate([[0], np.cumsum(stays, dtype=np.int64)])
+        csr = CSR(
+            torch.from_numpy(before[self.csr.indptr.numpy()]),
+            torch.from_numpy(indices[stays]),
+            self.csr.num_columns,
+        )
+        return Structure(csr, torch.from_numpy(number[entries[stays]]))
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
     r"""A simple undirected graph :math:`G = (V, E)` with optional features and labels.
 
     Each edge is one pair :math:`u < v`; pairs are sorted and unique, there are no self-loops.
-    Both directions exist only inside :attr:`structure`.
+    Both directions exist only inside :attr:`structure`. Node numbers may have 32 bits, as those of
+    a store have; keys, which are products of them, always have 64.
 
     Args:
         num_nodes: the number of nodes :math:`N`.
@@ -134,7 +149,7 @@ class Graph:
     @cached_property
     def structure(self) -> Structure:
         """Both directions of every pair by row."""
-        u, v = self.pairs
+        u, v = self.pairs.long()
         rows, columns = torch.cat([u, v]), torch.cat([v, u])
         order = torch.argsort(rows * self.num_nodes + columns)
         csr = csr_from_coordinates(rows[order], columns[order], (self.num_nodes, self.num_nodes))
@@ -147,9 +162,24 @@ class Graph:
 
     def subgraph(self, kept: Tensor) -> Graph:
         """The same nodes with only some of the pairs, given as ``[M]`` bool or as indices."""
-        index = kept.nonzero().squeeze(1) if kept.dtype == torch.bool else kept.sort().values
+        flags = np.zeros(self.num_pairs, dtype=np.bool_)
+        flags[kept.numpy()] = True
+        index = torch.from_numpy(np.flatnonzero(flags))
         weights = None if self.weights is None else self.weights[index]
-        return replace(self, pairs=self.pairs[:, index], weights=weights)
+        part = replace(self, pairs=self.pairs[:, index], weights=weights)
+        if "structure" in self.__dict__:  # what is sorted already need not be sorted again
+            return part.with_structure(self.structure.select(flags))
+        return part
+
+    def with_structure(self, structure: Structure) -> Graph:
+        """This graph, its rows given instead of sorted when they are asked for."""
+        self.__dict__["structure"] = structure
+        return self
+
+    def with_features(self, features: Features | None) -> Graph:
+        """The same graph with other features."""
+        other = replace(self, features=features)
+        return other.with_structure(self.structure) if "structure" in self.__dict__ else other
 
     def contains(self, pairs: Tensor) -> Tensor:
         """Which of the given pairs, in either direction, are edges: ``[2, P] -> [P]`` bool."""
@@ -277,7 +307,7 @@ class Graph:
 
 def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
     """One number a pair, the same for both directions, ``[2, P] -> [P]``."""
-    return pairs.amin(0) * num_nodes + pairs.amax(0)
+    return pairs.amin(0).long() * num_nodes + pairs.amax(0)
 
 
 def contains_keys(sorted_keys: Tensor, keys: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,8 +49,7 @@ def build_graph(
     features = labels = None
     names: tuple[str, ...] = ()
     if nodes is not None:
-        nodes.rows_of(edges.ids)
-        ids, number = encode_ids(pa.chunked_array([as_arrow(nodes.ids)]))
+        ids, number = table_ids(nodes, edges.ids)
         ends = find_ids(edges.ids, ids)[ends]
         alone = len(ids) - np.unique(ends).size
         notes += [f"{alone:,} nodes of the table have no edge and are kept"] if alone else []
@@ -68,3 +68,12 @@ def build_graph(
         name=edges.name,
     )
     return BuiltGraph(graph, ids, names, (*notes, str(graph.cleaning)))
+
+
+def table_ids(nodes: NodeTable, needed: IdArray) -> tuple[IdArray, np.ndarray[Any, Any]]:
+    """The ids of a table, ascending, and the number of each of its rows.
+
+    Every id that is needed must have a row; the error names five that have none.
+    """
+    nodes.rows_of(needed)
+    return encode_ids(pa.chunked_array([as_arrow(nodes.ids)]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -45,6 +45,10 @@ class Columns(Protocol):
 
     def read(self, places: Sequence[int]) -> list[pa.ChunkedArray]:
         """The columns at the given places."""
+        ...
+
+    def batches(self, places: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """The same, some rows at a time."""
         ...
 
     def place_of_row(self, row: int) -> str:

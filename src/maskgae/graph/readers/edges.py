@@ -111,11 +111,8 @@ def read_edges(
     elif file.ending == ".graphml":
         table = _from_graphml(file, weight)
     else:
-        columns: Columns = ParquetTable(file)
-        if file.ending != ".parquet":
-            asked = [str(name) for name in (source, target, weight) if isinstance(name, str)]
-            layout = find_layout(file, sep=sep, comment=comment, header=header, asked=asked)
-            columns = TextTable(file, layout)
+        asked = [str(name) for name in (source, target, weight) if isinstance(name, str)]
+        columns = open_columns(file, sep=sep, comment=comment, header=header, asked=asked)
         table = _from_columns(columns, source, target, weight, strip)
     if table.edges.shape[1] == 0:
         raise InputError(f"{path} has 0 edges, and a graph needs one at least: check the file")
@@ -126,6 +123,13 @@ def read_id_pairs(path: str | Path, **options: Any) -> tuple[IdArray, IdArray]:
     """The two columns of a list of pairs as ids, in the order of the file: ``[P]``, ``[P]``."""
     table = read_edges(path, **{"weight": False, **options})
     return table.ids[table.edges[0]], table.ids[table.edges[1]]
+
+
+def open_columns(file: File, **layout: Any) -> Columns:
+    """A table of text or of Parquet whose rows are not read yet."""
+    if file.ending == ".parquet":
+        return ParquetTable(file)
+    return TextTable(file, find_layout(file, **layout))
 
 
 def _from_columns(
@@ -150,7 +154,7 @@ def _from_columns(
     weights = None
     if weight_place is not None:
         weights = parse_weights(cells[2], columns.file.path, columns.place_of_row)
-    return EdgeTable(ids, edges, weights, _stem(columns.file), tuple(notes))
+    return EdgeTable(ids, edges, weights, file_stem(columns.file), tuple(notes))
 
 
 def _from_matrix(file: File, weight: ColumnName | Literal[False] | None) -> EdgeTable:
@@ -159,7 +163,7 @@ def _from_matrix(file: File, weight: ColumnName | Literal[False] | None) -> Edge
     ids = np.array(matrix_ids(entries.num_rows, file.ending), dtype=np.int64)
     weights = entries.values if weighted else None
     note = f"{len(ids):,} rows of a matrix are the nodes {_first_to_last(ids)}"
-    return EdgeTable(ids, entries.edges, weights, _stem(file), (note,))
+    return EdgeTable(ids, entries.edges, weights, file_stem(file), (note,))
 
 
 def _from_graphml(file: File, weight: ColumnName | Literal[False] | None) -> EdgeTable:
@@ -175,12 +179,13 @@ def _from_graphml(file: File, weight: ColumnName | Literal[False] | None) -> Edg
     if found.weighted:
         cell = pa.array(found.weights, pa.string())
         weights = parse_weights(cell, file.path, lambda row: f"line {found.lines[row]:,}")
-    return EdgeTable(ids, edges, weights, _stem(file), ())
+    return EdgeTable(ids, edges, weights, file_stem(file), ())
 
 
 def _first_to_last(ids: IdArray) -> str:
     return f"{ids[0]} to {ids[-1]}" if len(ids) else "of none"
 
 
-def _stem(file: File) -> str:
+def file_stem(file: File) -> str:
+    """What a graph is called by its file."""
     return file.path.name.split(".")[0] or file.path.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -15,6 +15,9 @@ import pyarrow.parquet
 from maskgae.errors import InputError
 from maskgae.graph.readers.messages import one_line
 from maskgae.graph.readers.sources import File, check_unpacked
+
+#: Rows that are read at a time.
+_BATCH = 2**20
 
 
 @dataclass(frozen=True)
@@ -36,19 +39,22 @@ class ParquetTable:
 
     def read(self, places: Sequence[int]) -> list[pa.ChunkedArray]:
         """The columns at the given places."""
-        names = [self.names[place] for place in places]
-        if len(set(self.names)) < len(self.names):
-            raise InputError(f"{self.file.path} has two columns of one name: rename one of them")
+        names = self._wanted(places)
         try:
             with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
-                wanted = list(dict.fromkeys(names))
-                size = _unpacked_size(parquet.metadata) + self._repeated_size(wanted)
-                check_unpacked(self.file.path, self.file.path.stat().st_size, size)
+                wanted = self._checked(parquet, names)
                 table = parquet.read(wanted)
             table.validate(full=True)  # that text is UTF-8, among others
             return [table.column(name) for name in names]
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
             raise self._broken(error) from error
+
+    def _checked(self, parquet: pyarrow.parquet.ParquetFile, names: Sequence[str]) -> list[str]:
+        """The columns to read, each once, if they unpack to a size within the limits."""
+        wanted = list(dict.fromkeys(names))
+        size = _unpacked_size(parquet.metadata) + self._repeated_size(wanted)
+        check_unpacked(self.file.path, self.file.path.stat().st_size, size)
+        return wanted
 
     def _repeated_size(self, names: Sequence[str]) -> int:
         """At most this many bytes do the given columns take when repeated values are spelt out.
@@ -68,6 +74,23 @@ class ParquetTable:
                     )
                     total += rows * longest
         return total
+
+    def batches(self, places: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """What :meth:`read` gives, some rows at a time and in memory that does not grow."""
+        names = self._wanted(places)
+        try:
+            with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
+                wanted = self._checked(parquet, names)
+                for batch in parquet.iter_batches(_BATCH, columns=wanted, use_threads=False):
+                    batch.validate(full=True)
+                    yield [pa.chunked_array([batch.column(name)]) for name in names]
+        except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
+            raise self._broken(error) from error
+
+    def _wanted(self, places: Sequence[int]) -> list[str]:
+        if len(set(self.names)) < len(self.names):
+            raise InputError(f"{self.file.path} has two columns of one name: rename one of them")
+        return [self.names[place] for place in places]
 
     def place_of_row(self, row: int) -> str:
         """Where a row stands, counted from 0, for an error message."""

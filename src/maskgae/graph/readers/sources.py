@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -71,7 +71,21 @@ class File:
         """All bytes, unpacked within the limits."""
         if self.is_whole_head:
             return self.head
-        return _gunzip(self.path) if self.gzipped else self.path.read_bytes()
+        return b"".join(self.blocks(1 << 20)) if self.gzipped else self.path.read_bytes()
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """The content piece by piece, unpacked within the limits."""
+        if not self.gzipped:
+            with self.path.open("rb") as file:
+                while block := file.read(size):
+                    yield block
+            return
+        packed, unpacked = self.path.stat().st_size, 0
+        with _unpacking(self.path), gzip.open(self.path) as stream:
+            while block := stream.read(size):
+                unpacked += len(block)
+                check_unpacked(self.path, packed, unpacked)
+                yield block
 
     def stream(self) -> pa.NativeFile:
         """The content for pyarrow, read from the disk piece by piece where it is not packed."""
@@ -136,16 +150,6 @@ def check_unpacked(path: Path, packed: int, unpacked: int) -> None:
             f"{UNPACKED_FREE >> 20} MB, but {packed:,} bytes become {unpacked:,} or more: "
             "unpack it yourself if you trust it"
         )
-
-
-def _gunzip(path: Path) -> bytes:
-    packed, unpacked, blocks = path.stat().st_size, 0, []
-    with _unpacking(path), gzip.open(path) as stream:
-        while block := stream.read(1 << 20):
-            unpacked += len(block)
-            check_unpacked(path, packed, unpacked)
-            blocks.append(block)
-    return b"".join(blocks)
 
 
 class _unpacking:  # noqa: N801 - reads as a verb where it is used

@@ -15,9 +15,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -55,24 +56,20 @@ class TextTable:
 
     def read(self, places: Sequence[int]) -> list[pa.ChunkedArray]:
         """The columns at the given places as strings; nothing is taken for missing."""
-        names = [str(i) for i in range(len(self.names))]
-        wanted = list(dict.fromkeys(names[place] for place in places))
         try:
-            table = pyarrow.csv.read_csv(
-                self._stream(),
-                pyarrow.csv.ReadOptions(
-                    column_names=names, skip_rows_after_names=int(self.named), block_size=_BLOCK
-                ),
-                self._parsing(),
-                pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    include_columns=wanted,
-                    strings_can_be_null=False,
-                ),
-            )
+            table = pyarrow.csv.read_csv(self._stream(), *self._options(places))
         except pa.ArrowException as error:
             raise self._explained(error) from error
-        return [table.column(names[place]) for place in places]
+        return [table.column(str(place)) for place in places]
+
+    def batches(self, places: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """What :meth:`read` gives, some rows at a time and in memory that does not grow."""
+        try:
+            with pyarrow.csv.open_csv(self._flow(), *self._options(places)) as reader:
+                for batch in reader:
+                    yield [pa.chunked_array([batch.column(str(place))]) for place in places]
+        except pa.ArrowException as error:
+            raise self._explained(error) from error
 
     def place_of_row(self, row: int) -> str:
         """Where a row stands, counted from 0 after the header, for an error message."""
@@ -82,12 +79,24 @@ class TextTable:
         except (StopIteration, csv.Error, UnicodeDecodeError):
             return f"row {row + 1:,}"
 
-    def _parsing(self) -> pyarrow.csv.ParseOptions:
+    def _options(self, places: Sequence[int]) -> tuple[Any, Any, Any]:
+        """How to read, parse and convert; columns are called by their places."""
+        names = [str(i) for i in range(len(self.names))]
         quoted = self.layout.sep != BLANKS
-        return pyarrow.csv.ParseOptions(
-            delimiter=self.layout.sep,
-            quote_char='"' if quoted else False,
-            newlines_in_values=quoted,
+        return (
+            pyarrow.csv.ReadOptions(
+                column_names=names, skip_rows_after_names=int(self.named), block_size=_BLOCK
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=self.layout.sep,
+                quote_char='"' if quoted else False,
+                newlines_in_values=quoted,
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=list(dict.fromkeys(names[place] for place in places)),
+                strings_can_be_null=False,
+            ),
         )
 
     def _stream(self) -> pa.NativeFile:
@@ -96,6 +105,14 @@ class TextTable:
         if self.layout.comment:
             return pa.BufferReader(without_comments(self.file.content(), self.layout.comment))
         return self.file.stream()
+
+    def _flow(self) -> Any:
+        """As the stream, but never all of it in memory."""
+        if self.layout.sep == BLANKS:
+            return Flow(single_spaced(b, self.layout.comment) for b in whole_lines(self.file))
+        if self.layout.comment:
+            return Flow(without_comments(b, self.layout.comment) for b in whole_lines(self.file))
+        return Flow(self.file.blocks(_BLOCK))
 
     def _slow_rows(self) -> Iterator[tuple[int, list[str]]]:
         text = io.TextIOWrapper(io.BytesIO(self.file.content()), "utf-8-sig", newline="")
@@ -118,6 +135,38 @@ class TextTable:
         except csv.Error:
             pass
         return self.file.not_what_it_says("a table of text", one_line(error))
+
+
+class Flow(io.RawIOBase):
+    """A file to read from, made of pieces that come one after the other."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces = iter(pieces)
+        self.piece = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.piece:
+            following = next(self.pieces, None)
+            if following is None:
+                return 0
+            self.piece = memoryview(following)
+        count = min(len(buffer), len(self.piece))
+        buffer[:count] = self.piece[:count]
+        self.piece = self.piece[count:]
+        return count
+
+
+def whole_lines(file: File) -> Iterator[bytes]:
+    """The content of a file in pieces that end where lines end."""
+    rest = b""
+    for block in file.blocks(_BLOCK):
+        lines, newline, rest = (rest + block).rpartition(b"\n")
+        if newline:
+            yield lines + newline
+    yield rest
 
 
 def single_spaced(content: bytes, comment: str) -> bytes:
