@@ -222,3 +222,20 @@ def test_errors_say_what_is_wrong(arguments: dict[str, Any], message: str) -> No
 def test_an_adjacency_matrix_must_be_square() -> None:
     with pytest.raises(InputError, match=r"square, not \(2, 3\)"):
         Graph.from_scipy(sp.csr_array((2, 3)))
+
+
+def test_weights_survive_networkx_and_pyg():
+    import networkx
+    from torch_geometric.data import Data
+
+    graph = Graph.from_networkx(networkx.Graph([(0, 1, {"weight": 3}), (1, 2)]))
+    assert graph.weights is not None
+    assert graph.weights.tolist() == [3, 1]
+    again = Graph.from_pyg(graph.to_pyg())
+    assert again.weights is not None
+    assert again.weights.tolist() == [3, 1]
+    one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), edge_weight=torch.tensor([3.0, 1.0]))
+    one_way.num_nodes = 3
+    weights = Graph.from_pyg(one_way).weights
+    assert weights is not None
+    assert weights.tolist() == [3, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,7 @@ from maskgae.cli.options import (
 from maskgae.errors import InputError
 
 if TYPE_CHECKING:
+    from maskgae.config import Settings
     from maskgae.graph.readers import BuiltGraph, TableEncoder
     from maskgae.runs import SavedRun
 
@@ -292,16 +294,42 @@ def _read(
     return build_graph(listed, table, encoder), encoder
 
 
-def _describe(built: BuiltGraph, encoder: TableEncoder | None, settings: Any) -> None:
+def _describe(built: BuiltGraph, encoder: TableEncoder | None, settings: Settings) -> None:
     """What was read, what became what, and what was chosen."""
     screen.out.print(f"[bold]{screen.plain(built.graph.name)}[/]: {built.graph}", soft_wrap=True)
     for note in built.notes:
         screen.out.print(f"  {screen.plain(note)}", soft_wrap=True)
-    for name, kind, width in () if encoder is None else encoder.rows():
-        screen.out.print(f"  {screen.plain(name)}: {kind}, {width} columns", soft_wrap=True)
-    changed = settings.changed()
-    chosen = ", ".join(f"{key}={value}" for key, value in changed.items())
-    screen.out.print(f"  settings: {screen.plain(chosen) or 'defaults'}", soft_wrap=True)
+    for line in () if encoder is None else _columns(encoder):
+        screen.out.print(f"  {screen.plain(line)}", soft_wrap=True)
+    screen.out.print(f"  settings: {_in_words(settings)}; all are in config.toml", soft_wrap=True)
+    from maskgae.nn.convs import CONVS
+
+    if built.graph.weights is not None and not CONVS[settings.encoder.kind].uses_weights:
+        note = f"encoder.kind={settings.encoder.kind} takes no edge weights: they are left out"
+        screen.out.print(f"  {note}", soft_wrap=True)
+
+
+def _columns(encoder: TableEncoder) -> Iterator[str]:
+    """What became of the table's columns, a line for each kind."""
+    kinds: dict[str, list[tuple[str, int]]] = {}
+    for name, kind, width in encoder.rows():
+        kinds.setdefault(kind, []).append((name, width))
+    for kind, found in kinds.items():
+        listed = ", ".join(name for name, _ in found[:3])
+        more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+        yield f"{kind}: {listed}{more}, {sum(width for _, width in found):,} features"
+
+
+def _in_words(settings: Settings) -> str:
+    """The settings that matter most, in one line."""
+    mask, encoder, training = settings.mask, settings.encoder, settings.training
+    ratio = {"edge": f" p={mask.p:g}", "path": f" q={mask.q:g}", "none": ""}[mask.kind]
+    widths = [encoder.hidden] * (encoder.layers - 1) + [encoder.dim]
+    return (
+        f"mask {mask.kind}{ratio} {mask.semantics}, {encoder.kind} of "
+        f"{'-'.join(map(str, widths))}, dropout {encoder.dropout:g}, "
+        f"at most {training.epochs:,} epochs"
+    )
 
 
 def _grown(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:

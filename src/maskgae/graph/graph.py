@@ -232,28 +232,42 @@ class Graph:
         data = matrix.data[present]
         if np.all(data == 1):
             return cls.from_edges(edges, matrix.shape[0], **kwargs)
-        if (abs(matrix - matrix.T) > 0).nnz == 0:  # symmetric: half a weight in each direction
-            data = data / 2
-        return cls.from_edges(edges, matrix.shape[0], weights=data, **kwargs)
+        weights = data / 2 if _is_symmetric(matrix) else data
+        return cls.from_edges(edges, matrix.shape[0], weights=weights, **kwargs)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, **kwargs: Any) -> Graph:
-        """A graph from a NetworkX one; its nodes are numbered in their own order."""
+        """A graph from a NetworkX one, with the edges' ``weight`` where any edge has one.
+
+        Its nodes are numbered in their own order.
+
+        >>> import networkx
+        >>> Graph.from_networkx(networkx.Graph([("a", "b", {"weight": 2})])).weights
+        tensor([2.])
+        """
         number = {node: i for i, node in enumerate(graph)}
         edges = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
+        if any("weight" in found for _, _, found in graph.edges(data=True)):
+            kwargs["weights"] = [w for _, _, w in graph.edges(data="weight", default=1.0)]
         return cls.from_edges(edges.reshape(-1, 2), len(number), **kwargs)
 
     @classmethod
     def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
-        """A graph from PyG's ``Data``, with ``x``, ``y`` and split masks where it has them."""
+        """A graph from PyG's ``Data``, with ``x``, ``y``, ``edge_weight`` and split masks."""
         split = None
         masks: list[Any] = [data.get(f"{part}_mask") for part in ("train", "val", "test")]
         if all(mask is not None and mask.dim() == 1 for mask in masks):
             split = NodeSplit(*(mask.nonzero().squeeze(1) for mask in masks))
-        labels = getattr(data, "y", None)
+        labels, weights = getattr(data, "y", None), data.get("edge_weight")
+        if weights is not None:
+            weights = weights.reshape(-1).numpy().astype(np.float64)
+            shape = (data.num_nodes, data.num_nodes)
+            if _is_symmetric(sp.coo_array((weights, tuple(data.edge_index.numpy())), shape=shape)):
+                weights /= 2
         return cls.from_edges(
             data.edge_index,
             data.num_nodes,
+            weights=weights,
             features=getattr(data, "x", None),
             labels=None if labels is None else labels.reshape(-1),
             node_split=split,
@@ -267,6 +281,8 @@ class Graph:
         csr = self.structure.csr
         data = Data(edge_index=torch.stack([csr.row_of_entry(), csr.indices]))
         data.num_nodes = self.num_nodes
+        if self.weights is not None:
+            data.edge_weight = self.weights[self.structure.pair_of_entry]
         if self.features is not None:
             data.x = self.features.dense()
         if self.labels is not None:
@@ -371,6 +387,11 @@ def _edge_array(edges: Any) -> np.ndarray[Any, Any]:
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"edges must be whole numbers from 0 on, not {array.dtype}")
     return array.astype(np.int64)
+
+
+def _is_symmetric(matrix: Any) -> bool:
+    """Whether each edge stands in both directions with one weight, which then counts half each."""
+    return bool((abs(matrix - matrix.T) > 0).nnz == 0)
 
 
 def _check_ids(edges: np.ndarray[Any, Any], num_nodes: int) -> None:
