@@ -15,6 +15,8 @@ import torch
 
 from maskgae.errors import InputError
 from maskgae.graph import Features, Graph, SparseFeatures, assemble, sorting
+from maskgae.graph.generate import generate
+from maskgae.graph.generate_store import generate_store
 from maskgae.graph.ingest import Stages, ingest
 from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes, text
 from maskgae.graph.sorting import SortedRuns
@@ -299,3 +301,27 @@ def test_a_part_of_the_pairs_keeps_the_rows_sorted(mapped: bool, tmp_path: Path)
         assert part.structure.csr.indptr.equal(expected.csr.indptr)
         assert part.structure.csr.indices.long().equal(expected.csr.indices)
         assert part.structure.pair_of_entry.long().equal(expected.pair_of_entry)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"num_nodes": 60, "num_pairs": 300, "communities": 3},
+        {"num_nodes": 40, "num_pairs": 200, "num_features": 0, "exponent": 2.2, "seed": 3},
+        {"num_nodes": 50, "num_pairs": 100, "num_features": 30, "words": 4, "communities": 2},
+    ],
+)
+def test_a_generated_store_is_the_generated_graph(tmp_path: Path, request_: Any) -> None:
+    store = generate_store(tmp_path / "store", **request_)
+    expected = generate(**request_)
+    assert store.graph.pairs.long().equal(expected.pairs)
+    assert store.graph.structure.csr.indices.long().equal(expected.structure.csr.indices)
+    assert same_features(store.graph.features, expected.features)
+    assert store.graph.labels is not None and store.graph.labels.equal(expected.labels)
+    assert store.graph.cleaning == expected.cleaning
+    store.verify()
+
+
+def test_more_pairs_than_the_model_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ask for fewer than"):
+        generate_store(tmp_path / "store", 40, 775, homophily=1.0)

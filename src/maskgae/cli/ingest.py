@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Quiet
-from maskgae.cli.own import EdgeFile, LabelColumn, MissingRule, NodeFile
-from maskgae.errors import InputError
+from maskgae.cli.own import LabelColumn, MissingRule, NodeFile
+from maskgae.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from maskgae.graph.store import Store
@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 
 @app.command("ingest")
 def ingest_files(
-    edges: EdgeFile,
     out: Annotated[Path, typer.Option("--out", help="The store's folder.", metavar="STORE")],
+    edges: Annotated[
+        Path | None, typer.Argument(help="Edges, in any format that 'fit' reads.")
+    ] = None,
+    generate: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of EDGES: a generated graph, such as nodes=5e6,pairs=5e7,features=64.",
+            metavar="KEY=VALUE,...",
+        ),
+    ] = None,
     nodes: NodeFile = None,
     label: LabelColumn = None,
     missing: MissingRule = "error",
@@ -34,22 +43,60 @@ def ingest_files(
 
     What was begun and not finished goes on where it stopped.
     """
+    from maskgae.graph.generate_store import generate_store
     from maskgae.graph.ingest import ingest
 
+    if (edges is None) == (generate is None):
+        raise InputError("give EDGES or --generate, one of the two")
     if nodes is None and label is not None:
         raise InputError("--label names a column of --nodes, and no --nodes was given")
-    store = ingest(
-        edges,
-        out,
-        nodes=nodes,
-        label=label,
-        missing=missing,
-        force=force,
-        listener=None if quiet else lambda stage: screen.err.print(f"{stage} ..."),
-    )
+    common: Any = {
+        "force": force,
+        "listener": None if quiet else lambda stage: screen.err.print(f"{stage} ..."),
+    }
+    if generate is not None:
+        store = generate_store(out, **_request(generate), **common)
+    else:
+        assert edges is not None
+        store = ingest(edges, out, nodes=nodes, label=label, missing=missing, **common)
     if verify:
         store.verify()
     _describe(store)
+
+
+#: What a generated graph takes, by the name on the command line.
+REQUEST: dict[str, tuple[str, type]] = {
+    "nodes": ("num_nodes", int),
+    "pairs": ("num_pairs", int),
+    "features": ("num_features", int),
+    "communities": ("communities", int),
+    "homophily": ("homophily", float),
+    "exponent": ("exponent", float),
+    "signal": ("signal", float),
+    "words": ("words", int),
+    "seed": ("seed", int),
+}
+
+
+def _request(text: str) -> dict[str, Any]:
+    """The arguments of a generated graph.
+
+    >>> _request("nodes=5e6,pairs=10")
+    {'num_nodes': 5000000, 'num_pairs': 10}
+    """
+    request = {}
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        if key not in REQUEST:
+            raise InputError(f"--generate knows no '{key}': {nearest(key, REQUEST)}")
+        name, kind = REQUEST[key]
+        try:
+            request[name] = kind(float(value))
+        except (ValueError, OverflowError):
+            raise InputError(f"--generate: {key} must be a number, not '{value}'") from None
+    if not {"num_nodes", "num_pairs"} <= request.keys():
+        raise InputError("--generate needs nodes and pairs, such as nodes=1e6,pairs=1e7")
+    return request
 
 
 def _describe(store: Store) -> None:

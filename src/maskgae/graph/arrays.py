@@ -58,6 +58,12 @@ def array_file(path: Path, dtype: Any) -> Iterator[ArrayFile]:
         array.end()
 
 
+def write_array(path: Path, array: Array) -> None:
+    """Writes one array, whole or not at all."""
+    with atomic(path) as temporary, temporary.open("xb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
 def mapped(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     """The array of a ``.npy`` file, mapped: to be read, or copied where it is written to."""
     try:

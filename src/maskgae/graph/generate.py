@@ -13,8 +13,9 @@ graph that does not fit in memory can be drawn in parts, in any order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -153,8 +154,7 @@ def generate(
     >>> generate(100, 300, num_features=8, communities=4)
     Graph(nodes=100, pairs=300, features=8 (dense), classes=4)
     """
-    _check(num_nodes, num_pairs, homophily, exponent)
-    _check_counts(num_features=(num_features, 0), communities=(communities, 1), words=(words, 0))
+    check_request(num_nodes, num_pairs, num_features, communities, homophily, exponent, words)
     source = seed if isinstance(seed, Stream) else stream(seed, "generate")
     plan = blueprint(num_nodes, num_pairs, communities, homophily, exponent, source)
     keys = draw_pairs(plan, num_pairs)
@@ -162,8 +162,7 @@ def generate(
     labels = plan.labels
     features: Features | None = None
     if num_features:
-        draw = partial(_bags, words=words) if words else _clouds
-        features = draw(labels, num_features, signal, source.at("features"))
+        features = draw_features(labels, num_features, signal, words, source.at("features"))
     return Graph(
         num_nodes,
         torch.from_numpy(pairs),
@@ -176,21 +175,49 @@ def generate(
     )
 
 
+def draw_features(
+    labels: Array, num_features: int, signal: float, words: int, source: Stream
+) -> Features:
+    """Bags of words, or clouds around the communities' centres, ``[N, F]``."""
+    if words:
+        return _bags(labels, num_features, signal, source, words)
+    rows = np.empty((labels.size, num_features), dtype=np.float32)
+    for index, part in enumerate(cloud_rows(labels, num_features, signal, source)):
+        rows[index * CHUNK : (index + 1) * CHUNK] = part
+    return DenseFeatures(torch.from_numpy(rows))
+
+
 def draw_pairs(plan: Blueprint, num_pairs: int) -> Array:
     """The ascending keys of exactly ``num_pairs`` distinct pairs, ``[M]``."""
     keys, used = np.empty(0, dtype=np.int64), 0
     while (missing := num_pairs - keys.size) > 0:
-        # A tenth more than is missing, since loops and repeats will fall out.
-        count = -(-max(64, missing + missing // 10) // CHUNK)
-        size = min(CHUNK, max(64, missing + missing // 10))
+        count, size = candidates(missing)
         drawn = np.concatenate([plan.chunk(i, size) for i in range(used, used + count)])
         fresh = _new(keys, drawn)
-        exhausted = fresh.size < min(missing, _EXHAUSTED * count * size)
+        exhausted = is_exhausted(fresh.size, missing)
         keys = _merged(keys, fresh, num_pairs, plan.stream.at("kept", used))
         used += count
         if exhausted:
             return _filled(keys, num_pairs, plan)
     return keys
+
+
+def candidates(missing: int) -> tuple[int, int]:
+    """Number and size of the chunks that are drawn for so many missing pairs."""
+    # A tenth more than is missing, since loops and repeats will fall out.
+    wanted = max(64, missing + missing // 10)
+    return -(-wanted // CHUNK), min(CHUNK, wanted)
+
+
+def is_exhausted(fresh: int, missing: int) -> bool:
+    """Whether a round brought so few pairs that the model has hardly any left to give."""
+    count, size = candidates(missing)
+    return fresh < min(missing, _EXHAUSTED * count * size)
+
+
+def left_out(fresh: int, excess: int, source: Stream) -> Array:
+    """Which of the fresh pairs are too many, ``[excess]``."""
+    return source.numpy().choice(fresh, excess, replace=False, shuffle=False)
 
 
 def _new(keys: Array, candidates: Array) -> Array:
@@ -207,8 +234,7 @@ def _merged(keys: Array, fresh: Array, num_pairs: int, source: Stream) -> Array:
     """Both together, ascending; of what is more than ``num_pairs`` some fresh ones are left out."""
     excess = keys.size + fresh.size - num_pairs
     if excess > 0:
-        left_out = source.numpy().choice(fresh.size, excess, replace=False, shuffle=False)
-        fresh = np.delete(fresh, left_out)
+        fresh = np.delete(fresh, left_out(fresh.size, excess, source))
     return np.sort(np.concatenate([keys, fresh])) if keys.size else fresh
 
 
@@ -233,16 +259,14 @@ def _keys(u: Array, v: Array, num_nodes: int) -> Array:
     return np.minimum(u, v) * np.int64(num_nodes) + np.maximum(u, v)
 
 
-def _clouds(labels: Array, num_features: int, signal: float, source: Stream) -> Features:
-    """The centre of the community plus noise, ``[N, F]``."""
+def cloud_rows(labels: Array, num_features: int, signal: float, source: Stream) -> Iterator[Array]:
+    """The centre of the community plus noise, :data:`CHUNK` rows at a time, ``[rows, F]``."""
     shape = (int(labels.max()) + 1, num_features)
     centres = source.at("centres").numpy().standard_normal(shape, dtype=np.float32)
-    rows = np.empty((labels.size, num_features), dtype=np.float32)
     for index, start in enumerate(range(0, labels.size, CHUNK)):
-        part = rows[start : start + CHUNK]
-        source.at(index).numpy().standard_normal(out=part, dtype=np.float32)
-        part += np.float32(signal) * centres[labels[start : start + CHUNK]]
-    return DenseFeatures(torch.from_numpy(rows))
+        own = centres[labels[start : start + CHUNK]]
+        noise = source.at(index).numpy().standard_normal(own.shape, dtype=np.float32)
+        yield np.add(noise, np.multiply(own, np.float32(signal), out=own), out=noise)
 
 
 def _bags(labels: Array, num_features: int, signal: float, source: Stream, words: int) -> Features:
@@ -261,7 +285,17 @@ def _bags(labels: Array, num_features: int, signal: float, source: Stream, words
     return as_features(bags)
 
 
-def _check(num_nodes: int, num_pairs: int, homophily: float, exponent: float) -> None:
+def check_request(
+    num_nodes: int,
+    num_pairs: int,
+    num_features: int,
+    communities: int,
+    homophily: float,
+    exponent: float,
+    words: int,
+) -> None:
+    """Refuses what cannot be generated."""
+    _check_counts(num_features=(num_features, 0), communities=(communities, 1), words=(words, 0))
     most = num_nodes * (num_nodes - 1) // 2
     if num_nodes < 1:
         raise InputError(f"a generated graph needs at least one node, not {num_nodes}")

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from maskgae.errors import InputError
 from maskgae.files import atomic, read_json, write_json, write_text
+from maskgae.graph.arrays import write_array
 from maskgae.graph.assemble import directed_keys, write_pairs, write_rows
 from maskgae.graph.features import Features, SparseFeatures
 from maskgae.graph.graph import Cleaning
@@ -51,7 +51,6 @@ from maskgae.graph.store import (
 )
 from maskgae.lock import LOCK, locked
 
-Array = NDArray[Any]
 Facts = dict[str, Any]
 
 #: Told of each stage when it begins.
@@ -273,9 +272,3 @@ def write_features(out: Path, features: Features) -> None:
     assert csr.values is not None
     for name, values in zip(SPARSE, (csr.indptr, csr.indices, csr.values), strict=True):
         write_array(out / f"{name}.npy", values.numpy())
-
-
-def write_array(path: Path, array: Array) -> None:
-    """Writes one array, whole or not at all."""
-    with atomic(path) as temporary, temporary.open("xb") as file:
-        np.save(file, array, allow_pickle=False)

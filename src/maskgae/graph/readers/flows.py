@@ -217,5 +217,8 @@ def as_integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 def _distinct(cells: Any) -> pa.Array:
     if pa.types.is_integer(cells.type):
-        return pa.array(np.unique(cells.to_numpy()))  # sorting beats hashing here
+        ordered = np.sort(cells.to_numpy())  # np.unique would hash, which is slower here
+        first = np.ones(ordered.size, dtype=np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+        return pa.array(ordered[first])
     return pc.unique(cells)
