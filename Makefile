@@ -1,5 +1,6 @@
 # make demo    build .venv, install, run the main job on the embedded graph
 # make test    build .venv, install, lint, types and all default tests
+# make crash-test  kill runs at random moments, resume and compare them
 # make faults  let every call that writes a file fail once; nothing may be half-written
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
@@ -14,7 +15,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all faults bench lint types clean
+.PHONY: demo test test-all crash-test faults bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -27,6 +28,9 @@ test: $(STAMP) lint types
 
 test-all: $(STAMP) lint types
 	$(PYTEST)
+
+crash-test: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.crash
 
 faults: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.faults

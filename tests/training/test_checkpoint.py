@@ -26,6 +26,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "averaged": {"training.average": 0.9, "objective.alpha": 0.01},
     "batches": {"training.batch_pairs": 100, "training.average": 0.9},
+    "blocks": {"training.batch_pairs": 100, "training.fanouts": (4, 4)},
     "last": {"training.select": "last", "encoder.norm": "layer"},
     "steps": {"training.batch_pairs": 100, "training.max_steps": 5},
 }
