@@ -2,6 +2,7 @@
 # make test    build .venv, install, lint, types and all default tests
 # make crash-test  kill runs at random moments, resume and compare them
 # make faults  let every call that writes a file fail once; nothing may be half-written
+# make fuzz    ten minutes of broken files for the readers; each is read or refused in bounds
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
 VENV   := .venv
@@ -15,7 +16,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all crash-test faults bench lint types clean
+.PHONY: demo test test-all crash-test faults fuzz bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -26,14 +27,19 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
 test: $(STAMP) lint types
 	$(PYTEST) -m "not slow"
 
+# 2,000 files or graphs for each property of the readers, 60 in the default tests.
 test-all: $(STAMP) lint types
-	$(PYTEST)
+	MASKGAE_EXAMPLES=2000 $(PYTEST)
+	$(MAKE) faults fuzz crash-test
 
 crash-test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.crash
 
 faults: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.faults
+
+fuzz: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.fuzz --minutes 10
 
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed

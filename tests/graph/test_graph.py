@@ -194,6 +194,8 @@ def test_networkx_round_trip(graph: Graph) -> None:
     named = networkx.relabel_nodes(theirs, dict(enumerate("abcde")))
     assert Graph.from_networkx(named, name="letters").name == "letters"
     assert Graph.from_networkx(networkx.empty_graph(2)).num_nodes == 2
+    star = networkx.star_graph(2)  # two edges lie in a square, which has no longer side
+    assert Graph.from_networkx(star).pairs.T.tolist() == [[0, 1], [0, 2]]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -185,6 +186,7 @@ def main() -> None:
     import maskgae.runs  # noqa: F401
 
     torch.set_num_threads(1)
+    warnings.simplefilter("error")  # no user should see one
     limit = int(_resident("VmSize") * 2**20) + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

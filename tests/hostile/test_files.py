@@ -114,6 +114,8 @@ CASES = [
     ("nodes", "nested.npy", lambda: npy([("a", "<U0")], (10**10, 2)), "promises"),
     ("nodes", "header.npy", lambda: b"\x93NUMPY\x02\x00\xff\xff\xff\x7f{", r"\.npy"),
     ("nodes", "parentheses.npy", lambda: b"\x93NUMPY\x01\x00\x00\x20" + b"(" * 8192, r"\.npy"),
+    ("ids", "characters.npy", lambda: npy("<U1", (2,), b"\xff" * 8), "Unicode"),
+    ("ids", "surrogates.npy", lambda: npy("<U1", (1,), b"\x00\xd8\x00\x00"), "ids must be"),
     ("nodes", "rows.npz", lambda: sparse((10**12, 1)), "claims"),
     ("nodes", "columns.npz", lambda: sparse((1, 10**15)), "columns"),
     ("edges", "rows.npz", lambda: sparse((2**62, 2**62)), "claims"),

@@ -249,7 +249,8 @@ class Graph:
         edges = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
         if any("weight" in found for _, _, found in graph.edges(data=True)):
             kwargs["weights"] = [w for _, _, w in graph.edges(data="weight", default=1.0)]
-        return cls.from_edges(edges.reshape(-1, 2), len(number), **kwargs)
+        # [2, E], since two edges would be taken for that whichever way they lie
+        return cls.from_edges(edges.reshape(-1, 2).T, len(number), **kwargs)
 
     @classmethod
     def from_pyg(cls, data: Data, name: str = "graph") -> Graph:

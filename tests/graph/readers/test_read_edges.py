@@ -50,6 +50,9 @@ def edges_of(table: EdgeTable) -> list[tuple[object, object]]:
         ("a.edges", "1 2\n# half way\n\n3 4", [(1, 2), (3, 4)]),
         ("a.el", 'a "b\n', [("a", '"b')]),
         ("a.txt", "1,2\n2,3\n", [(1, 2), (2, 3)]),
+        ("a.txt", "# c\n\nsource target\n1 2\n", [(1, 2)]),
+        ("a.csv", "\r\n\nsource,target\n1,2\n", [(1, 2)]),
+        ("a.csv", "\n\n1,2\n", [(1, 2)]),
     ],
 )  # fmt: skip
 def test_text(tmp_path: Path, name: str, content: str, edges: list[tuple[object, object]]) -> None:
@@ -160,6 +163,9 @@ def test_a_symmetric_matrix_says_each_weight_twice(tmp_path: Path) -> None:
     assert edges_of(table) == [(0, 1), (1, 0)]
     assert table.weights is not None and table.weights.tolist() == [1.5, 1.5]
     assert read_edges(path, weight=False).weights is None
+    sp.save_npz(path, sp.csr_matrix([[0.0, 2.0], [2.0, 0.0]]))
+    halves = read_edges(path).weights  # of twos, which are weights all the same
+    assert halves is not None and halves.tolist() == [1.0, 1.0]
 
 
 def test_matrix_market_counts_from_one(tmp_path: Path) -> None:

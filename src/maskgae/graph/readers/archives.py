@@ -8,6 +8,8 @@ archive states are checked before anything is unpacked.
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 import zipfile
 import zlib
 from typing import IO, Any
@@ -67,7 +69,19 @@ def _array(file: File, stream: IO[bytes], size: int, name: str) -> Array:
     if promised > left or min(shape, default=0) < 0:
         raise ValueError(f"array '{name}' promises {promised:,} bytes and has {left:,}")
     stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a header that Python 2 wrote
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+    if dtype.kind == "U" and not _is_unicode(array):
+        raise ValueError(f"array '{name}' has characters that Unicode does not know")
+    return array
+
+
+def _is_unicode(array: Array) -> bool:
+    """Whether all characters of an array of strings exist: Python could not make others."""
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    codes = native.reshape(-1).view(np.uint32)
+    return codes.size == 0 or int(codes.max()) <= sys.maxunicode
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -79,7 +93,9 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if version not in readers:
         raise ValueError(f"version {version} of NumPy's format is not known")
     try:
-        shape, _, dtype = readers[version](stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            shape, _, dtype = readers[version](stream)
     except Exception as error:  # of NumPy and of Python's own tokenizer, syntax and more
         raise ValueError("its header is broken") from error
     return shape, dtype

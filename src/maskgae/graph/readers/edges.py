@@ -159,9 +159,8 @@ def _from_columns(
 
 def _from_matrix(file: File, weight: ColumnName | Literal[False] | None) -> EdgeTable:
     entries = read_adjacency(file)
-    weighted = weight is not False and not np.all(entries.values == 1)
     ids = np.array(matrix_ids(entries.num_rows, file.ending), dtype=np.int64)
-    weights = entries.values if weighted else None
+    weights = None if weight is False else entries.values
     note = f"{len(ids):,} rows of a matrix are the nodes {_first_to_last(ids)}"
     return EdgeTable(ids, entries.edges, weights, file_stem(file), (note,))
 

@@ -28,7 +28,7 @@ _FREE_ROWS, _ENTRIES_A_ROW = 1_000_000, 0.05
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of a square matrix.
+    """The entries of a square matrix; their values, where not all of them are 1.
 
     Shapes:
         - **edges:** ``[2, E]``
@@ -37,7 +37,7 @@ class Entries:
 
     num_rows: int
     edges: Array
-    values: Array
+    values: Array | None
 
 
 def is_scipy(arrays: dict[str, Array]) -> bool:
@@ -59,9 +59,9 @@ def read_adjacency(file: File) -> Entries:
     edges = np.stack([matrix.row[present], matrix.col[present]]).astype(np.int64)
     values = matrix.data[present].astype(np.float64)
     check_weights(values, file.path, lambda entry: _place(edges, entry, file.ending))
-    if not np.all(values == 1) and _is_symmetric(edges, values, rows):
-        values = values / 2
-    return Entries(rows, edges, values)
+    if np.all(values == 1):
+        return Entries(rows, edges, None)
+    return Entries(rows, edges, values / 2 if _is_symmetric(edges, values, rows) else values)
 
 
 def scipy_matrix(file: File, arrays: dict[str, Array]) -> sp.coo_matrix:

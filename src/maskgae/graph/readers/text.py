@@ -85,7 +85,9 @@ class TextTable:
         quoted = self.layout.sep != BLANKS
         return (
             pyarrow.csv.ReadOptions(
-                column_names=names, skip_rows_after_names=int(self.named), block_size=_BLOCK
+                column_names=names,
+                skip_rows_after_names=rows_to_header(self._prepared(self.file.head)) * self.named,
+                block_size=_BLOCK,
             ),
             pyarrow.csv.ParseOptions(
                 delimiter=self.layout.sep,
@@ -100,19 +102,21 @@ class TextTable:
         )
 
     def _stream(self) -> pa.NativeFile:
-        if self.layout.sep == BLANKS:
-            return pa.BufferReader(single_spaced(self.file.content(), self.layout.comment))
-        if self.layout.comment:
-            return pa.BufferReader(without_comments(self.file.content(), self.layout.comment))
+        if self.layout.sep == BLANKS or self.layout.comment:
+            return pa.BufferReader(self._prepared(self.file.content()))
         return self.file.stream()
 
     def _flow(self) -> Any:
         """As the stream, but never all of it in memory."""
-        if self.layout.sep == BLANKS:
-            return Flow(single_spaced(b, self.layout.comment) for b in whole_lines(self.file))
-        if self.layout.comment:
-            return Flow(without_comments(b, self.layout.comment) for b in whole_lines(self.file))
+        if self.layout.sep == BLANKS or self.layout.comment:
+            return Flow(self._prepared(lines) for lines in whole_lines(self.file))
         return Flow(self.file.blocks(_BLOCK))
+
+    def _prepared(self, content: bytes) -> bytes:
+        """Whole lines as pyarrow can read them."""
+        if self.layout.sep == BLANKS:
+            return single_spaced(content, self.layout.comment)
+        return without_comments(content, self.layout.comment)
 
     def _slow_rows(self) -> Iterator[tuple[int, list[str]]]:
         text = io.TextIOWrapper(io.BytesIO(self.file.content()), "utf-8-sig", newline="")
@@ -167,6 +171,17 @@ def whole_lines(file: File) -> Iterator[bytes]:
         if newline:
             yield lines + newline
     yield rest
+
+
+def rows_to_header(content: bytes) -> int:
+    r"""How many rows end with the header: blank lines above it count where a row is skipped.
+
+    >>> rows_to_header(b"a,b\n1,2\n"), rows_to_header(b"\r\n\na,b\n")
+    (1, 3)
+    """
+    start = content.removeprefix(b"\xef\xbb\xbf")
+    blank = start[: len(start) - len(start.lstrip(b"\r\n"))]
+    return len(blank.splitlines()) + 1
 
 
 def single_spaced(content: bytes, comment: str) -> bytes:
