@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.errors import InputError
-from maskgae.graph.features import SparseFeatures
+from maskgae.graph.features import Features, SparseFeatures
 from maskgae.graph.graph import Graph
 
 #: Entries of the picked rows that one chunk of pairs may hold, some 100 MB.
@@ -52,17 +53,20 @@ def link_heuristics(graph: Graph, pairs: Tensor) -> dict[str, Floats]:
     >>> scores["resource_allocation"].tolist(), scores["degree_product"].tolist()
     ([0.5, 0.0], [2.0, 1.0])
     """
-    u, v = pairs.cpu().numpy()
+    # Only the rows of the pairs' ends are looked at.
+    nodes, place = torch.unique(pairs.cpu(), return_inverse=True)
+    u, v = place.numpy()
     degrees = graph.degrees.numpy().astype(np.float64)
     # The worth of a common neighbour; those have two neighbours at least.
     several = np.maximum(degrees, 2)
     worth = np.stack([np.ones_like(several), 1 / np.log(several), 1 / several], axis=1)
-    common = _shared_weight(_adjacency(graph), u, v, worth)
+    common = _shared_weight(_adjacency(graph, nodes), u, v, worth)
     names = ("common_neighbours", "adamic_adar", "resource_allocation")
     scores: dict[str, Floats] = dict(zip(names, common.T, strict=True))
-    scores["degree_product"] = degrees[u] * degrees[v]
+    own = degrees[nodes.numpy()]
+    scores["degree_product"] = own[u] * own[v]
     if graph.features is not None:
-        scores["feature_cosine"] = _cosine(graph, u, v)
+        scores["feature_cosine"] = _cosine(graph.features.rows(nodes), u, v)
     return scores
 
 
@@ -95,10 +99,10 @@ def propagated_features(graph: Graph, hops: int = 2) -> NDArray[np.float32]:
     return np.asarray(x.numpy())
 
 
-def _adjacency(graph: Graph) -> sp.csr_array:
-    csr = graph.structure.csr
+def _adjacency(graph: Graph, nodes: Tensor) -> sp.csr_array:
+    csr = graph.structure.csr.rows(nodes)
     arrays = (np.ones(csr.num_entries), csr.indices.numpy(), csr.indptr.numpy())
-    return sp.csr_array(arrays, shape=(graph.num_nodes, graph.num_nodes))
+    return sp.csr_array(arrays, shape=(nodes.numel(), graph.num_nodes))
 
 
 def _shared_weight(matrix: sp.csr_array, u: Any, v: Any, worth: Floats) -> Floats:
@@ -110,9 +114,7 @@ def _shared_weight(matrix: sp.csr_array, u: Any, v: Any, worth: Floats) -> Float
     return out
 
 
-def _cosine(graph: Graph, u: Any, v: Any) -> Floats:
-    features = graph.features
-    assert features is not None
+def _cosine(features: Features, u: Any, v: Any) -> Floats:
     if isinstance(features, SparseFeatures):
         rows = sp.csr_array(features.scipy(), dtype=np.float64)
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).reshape(-1))

@@ -161,8 +161,9 @@ def _untrained_scores(
 ) -> Tensor:
     """Cosine similarity in the embedding of the network before its first step."""
     net = MaskGAEMethod(settings).untrained(train, stream)
-    z = F.normalize(net.embed(messages), dim=1)
-    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in pairs.split(65536, dim=1)])
+    nodes, place = torch.unique(pairs, return_inverse=True)
+    z = F.normalize(net.embed(messages, nodes), dim=1)
+    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in place.split(65536, dim=1)])
 
 
 def _mask_facts(fitted: Fitted) -> dict[str, Any]:

@@ -69,11 +69,13 @@ class Structure:
     def select(self, kept: NDArray[np.bool_]) -> Structure:
         """The rows of some of the pairs, ``[M]`` bool, as sorting those pairs would give them."""
         entries, indices = self.pair_of_entry.numpy(), self.csr.indices.numpy()
-        number = np.cumsum(kept, dtype=entries.dtype) - entries.dtype.type(1)
+        number = np.cumsum(kept, dtype=entries.dtype)
+        number -= 1
         stays = kept[entries]
-        before = np.concatenate([[0], np.cumsum(stays, dtype=np.int64)])
+        before = np.zeros(stays.size + 1, np.int32 if stays.size < 2**31 else np.int64)
+        np.cumsum(stays, out=before[1:])
         csr = CSR(
-            torch.from_numpy(before[self.csr.indptr.numpy()]),
+            torch.from_numpy(before[self.csr.indptr.numpy()].astype(np.int64)),
             torch.from_numpy(indices[stays]),
             self.csr.num_columns,
         )
@@ -324,7 +326,7 @@ class Graph:
 
 def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
     """One number a pair, the same for both directions, ``[2, P] -> [P]``."""
-    return pairs.amin(0).long() * num_nodes + pairs.amax(0)
+    return pairs.amin(0).long().mul_(num_nodes).add_(pairs.amax(0))
 
 
 def contains_keys(sorted_keys: Tensor, keys: Tensor) -> Tensor:

@@ -32,6 +32,9 @@ from maskgae.rng import Stream
 
 Integers = NDArray[np.int64]
 
+#: Pairs that are ranked at a time.
+CHUNK = 2**22
+
 
 class NonEdges:
     """The pairs of a graph that are not edges; built once, drawn from at every step.
@@ -63,8 +66,12 @@ class NonEdges:
                 f"{graph.num_nodes:,} nodes are edges; use a graph that lacks some"
             )
         # [M], non-edges before each edge
-        self._before = pair_ranks(graph.pairs.cpu().numpy(), graph.num_nodes)
-        self._before -= np.arange(graph.num_pairs)
+        self._before = np.empty(graph.num_pairs, dtype=np.int64)
+        for start in range(0, graph.num_pairs, CHUNK):
+            part = self._before[start : start + CHUNK]
+            pairs = graph.pairs[:, start : start + CHUNK].cpu().numpy()
+            part[:] = pair_ranks(pairs, graph.num_nodes)
+            part -= np.arange(start, start + part.size)
 
     def sample(self, count: int, stream: Stream) -> Tensor:
         """``count`` independent draws, with replacement, as ascending pairs ``[2, count]``.

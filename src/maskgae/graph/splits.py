@@ -90,10 +90,12 @@ def split_links(graph: Graph, val: float, test: float, stream: Stream) -> LinkSp
     if held:
         negatives = NonEdges(graph).sample_distinct(held, stream.at("negatives"))
     order_of_negatives = torch.randperm(held, generator=stream.at("deal").torch())
+    trained_on = torch.ones(graph.num_pairs, dtype=torch.bool)
+    trained_on[order[:held]] = False
     return LinkSplit(
-        train=graph.subgraph(order[held:]),
-        val=graph.pairs[:, in_val],
-        test=graph.pairs[:, in_test],
+        train=graph.subgraph(trained_on),
+        val=graph.pairs[:, in_val].long(),
+        test=graph.pairs[:, in_test].long(),
         val_negatives=negatives[:, order_of_negatives[:num_val].sort().values],
         test_negatives=negatives[:, order_of_negatives[num_val:].sort().values],
         val_weights=None if graph.weights is None else graph.weights[in_val],
