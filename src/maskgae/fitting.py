@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from maskgae.config import Settings
@@ -21,6 +22,9 @@ from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
 from maskgae.rng import Stream
 from maskgae.training import Checkpoints, FittedMaskGAE, Listener, MaskGAEMethod, TrainingState
+
+#: Labelled nodes that a probe is fitted and tested on; of a larger graph a sample is.
+JUDGED_NODES = 500_000
 
 #: Columns of the features that are made from a graph without any.
 STRUCTURAL_WIDTH = 128
@@ -79,9 +83,9 @@ def fit_graph(
         split = split_links(graph, settings.split.val, settings.split.test, stream.at("split"))
     structural = _structural(graph if split is None else split.train, settings, stream)
     if structural is not None:
-        graph = replace(graph, features=structural.transform(graph))
+        graph = graph.with_features(structural.transform(graph))
         if split is not None:
-            train = replace(split.train, features=structural.transform(split.train))
+            train = split.train.with_features(structural.transform(split.train))
             split = replace(split, train=train)
     method = _WarmStart(settings, device, checkpoints, start)
     run, fitted = _trained(method, settings, graph, split, listener)
@@ -124,12 +128,26 @@ def _add_label_metrics(
     record: dict[str, Any], settings: Settings, graph: Graph, embedding: Tensor, stream: Stream
 ) -> None:
     """What a linear probe reads off the embedding, beside the same from plain features."""
+    if graph.num_nodes > JUDGED_NODES:
+        graph, embedding = _sampled(graph, embedding, stream.at("judged"))
     judge = Judge(settings.probe, graph, stream)
     rows = {"": judge.embedding(embedding.numpy()), **judge.feature_rows()}
     for name, row in rows.items():
         values = {key: summary([value]) for key, value in row.items()}
         target = record["metrics"] if name == "" else record["sanity"].setdefault(name, {})
         target.update(values)
+
+
+def _sampled(graph: Graph, embedding: Tensor, stream: Stream) -> tuple[Graph, Tensor]:
+    """Some of the labelled nodes, without edges, and their vectors."""
+    assert graph.labels is not None
+    labelled = (graph.labels >= 0).nonzero().squeeze(1)
+    order = torch.randperm(labelled.numel(), generator=stream.torch())
+    nodes = labelled[order[:JUDGED_NODES]].sort().values
+    features = None if graph.features is None else graph.features.rows(nodes)
+    none = torch.empty(2, 0, dtype=torch.long)
+    part = Graph(nodes.numel(), none, features, graph.labels[nodes], name=graph.name)
+    return part, embedding[nodes]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 =====================  ======================================================================
 model.safetensors      the weights
 config.toml            the settings
-graph/                 pairs, features, labels and split, as .npy and .npz; ids as .parquet
+graph/                 pairs, features, labels and split, as .npy and .npz; ids as .parquet;
+                       of a run on a store, what was held out, and where the store is
 features.json          what was fitted on the table of nodes
 embeddings.parquet     a row for each node: its id and its vector
 metrics.json           the record
@@ -20,7 +21,7 @@ import csv
 import io
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from maskgae.graph.readers.archives import load_npz
 from maskgae.graph.readers.ids import as_arrow, as_ids
 from maskgae.graph.readers.parquet import ParquetTable
 from maskgae.graph.readers.sources import open_file
+from maskgae.graph.store import Store, open_store
 from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
 from maskgae.tensors import read_tensors, write_tensors
@@ -50,6 +52,8 @@ MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.j
 HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
 FEATURES, EMBEDDINGS, REPORT = "features.json", "embeddings.parquet", "report.html"
 CHECKPOINTS, GRAPH = "checkpoints", "graph"
+#: Numbers of embeddings that are turned into a table at a time.
+WRITTEN_NUMBERS = 2**24
 FILES = (MODEL, CONFIG, METRICS, HISTORY, FEATURES, EMBEDDINGS, REPORT)
 
 
@@ -96,6 +100,7 @@ def save_run(
     encoding: str | None = None,
     label_names: Sequence[str] = (),
     notes: Sequence[str] = (),
+    store: Store | None = None,
 ) -> None:
     """Writes a run folder; the model comes last, so a folder with a model is complete.
 
@@ -106,11 +111,17 @@ def save_run(
         encoding: what was fitted on the table of nodes, as JSON.
         label_names: what the classes are called.
         notes: how the graph was read, one line each.
+        store: what the graph was read from; it is referred to, and not copied.
     """
     make_folder(folder / GRAPH, parents=True)
     write_text(folder / CONFIG, fit.net.settings.to_toml())
-    _save_graph(folder / GRAPH, fit, ids)
-    about = {"name": fit.graph.name, "label_names": list(label_names), "notes": list(notes)}
+    about: dict[str, Any] = {"name": fit.graph.name}
+    about |= {"label_names": list(label_names), "notes": list(notes)}
+    if store is None:
+        _save_graph(folder / GRAPH, fit, ids)
+    else:
+        about["store"] = {"path": str(store.folder.resolve()), "digest": store.digest}
+    _save_extras(folder / GRAPH, fit, own_features=store is None or fit.structural is not None)
     write_json(folder / GRAPH / "about.json", about)
     if encoding is not None:
         write_text(folder / FEATURES, encoding)
@@ -145,7 +156,7 @@ def load_run(folder: Path) -> SavedRun:
         raise InputError(f"{folder} is not a finished run: there is no {MODEL} in it")
     settings = Settings().updated(read_toml(folder / CONFIG))
     about = _checked_about(folder / GRAPH / "about.json")
-    graph, ids, structural, held_out = _load_graph(folder / GRAPH, about["name"])
+    graph, ids, structural, held_out = _load_graph(folder / GRAPH, about)
     net = _load_net(graph, settings, folder)
     encoding = (folder / FEATURES).read_text() if (folder / FEATURES).exists() else None
     record = read_json(folder / METRICS)
@@ -173,14 +184,21 @@ def write_embeddings(
     path: Path, ids: NDArray[Any], embedding: Tensor, *, spreadsheet_safe: bool = False
 ) -> None:
     """A table with a column ``id`` and columns ``z0`` to ``zD-1``, by the file's ending."""
-    from maskgae.graph.readers.writers import write_table
+    from maskgae.graph.readers.writers import write_parts
 
     if path.suffix == ".npy":
         with atomic(path) as temporary, temporary.open("wb") as file:
             np.save(file, embedding.numpy(), allow_pickle=False)
         return
-    columns = {f"z{i}": column.numpy() for i, column in enumerate(embedding.T.contiguous())}
-    write_table(path, {"id": ids, **columns}, spreadsheet_safe=spreadsheet_safe)
+
+    def part(rows: slice) -> dict[str, NDArray[Any]]:
+        vectors = embedding[rows].T.contiguous()
+        return {"id": ids[rows], **{f"z{i}": column.numpy() for i, column in enumerate(vectors)}}
+
+    step = max(1, WRITTEN_NUMBERS // embedding.shape[1])
+    starts = range(0, max(1, embedding.shape[0]), step)
+    parts = (part(slice(start, start + step)) for start in starts)
+    write_parts(path, parts, spreadsheet_safe=spreadsheet_safe)
 
 
 def _load_net(graph: Graph, settings: Settings, folder: Path) -> MaskGAENet:
@@ -219,11 +237,16 @@ def _save_graph(folder: Path, fit: Fit, ids: NDArray[Any]) -> None:
         for name, value in (("weights", graph.weights), ("labels", graph.labels))
         if value is not None
     }
-    if fit.split is not None:
-        arrays |= {key: getattr(fit.split, key).numpy() for key in HELD_OUT}
     _save_arrays(folder / "graph.npz", arrays)
-    if graph.features is not None:
-        _save_arrays(folder / "features.npz", _feature_arrays(graph.features))
+
+
+def _save_extras(folder: Path, fit: Fit, own_features: bool) -> None:
+    """What was held out, and features that are not the store's."""
+    if fit.split is not None:
+        held_out = {key: getattr(fit.split, key).numpy() for key in HELD_OUT}
+        _save_arrays(folder / "held_out.npz", held_out)
+    if own_features and fit.graph.features is not None:
+        _save_arrays(folder / "features.npz", _feature_arrays(fit.graph.features))
     if fit.structural is not None:
         made = fit.structural
         parts = {"basis": made.basis, "degrees": made.degrees, "scale": made.scale}
@@ -231,8 +254,47 @@ def _save_graph(folder: Path, fit: Fit, ids: NDArray[Any]) -> None:
 
 
 def _load_graph(
-    folder: Path, name: str
+    folder: Path, about: Mapping[str, Any]
 ) -> tuple[Graph, NDArray[Any], StructuralFeatures | None, dict[str, Tensor]]:
+    """Graph, ids, what made its features, and what was held out."""
+    if "store" in about:
+        store = _referred(folder, about["store"])
+        graph, ids = store.graph, store.ids
+    else:
+        graph, ids = _load_own_graph(folder, about["name"])
+    path, structural, held_out = folder / "held_out.npz", None, {}
+    try:
+        if path.exists():
+            arrays = _load_arrays(path)
+            held_out = {key: _pairs(arrays[key], len(ids)) for key in HELD_OUT}
+        path = folder / "features.npz"
+        if path.exists():
+            graph = graph.with_features(_features(_load_arrays(path), len(ids)))
+        path = folder / "structural.npz"
+        if path.exists():
+            structural = StructuralFeatures(**_load_arrays(path))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a file that maskgae wrote: {error}") from None
+    return graph, ids, structural, held_out
+
+
+def _referred(folder: Path, reference: Mapping[str, Any]) -> Store:
+    """The store that a run was fitted on, if it is still there and the same."""
+    path = Path(str(reference.get("path")))
+    if not path.is_dir():
+        raise InputError(
+            f"{folder.parent} was fitted on the store {path}, which is gone: put it back there"
+        )
+    store = open_store(path)
+    if store.digest != reference.get("digest"):
+        raise InputError(
+            f"{folder.parent} was fitted on the store {path}, which has changed since: its digest "
+            f"was {reference.get('digest')} and is {store.digest}; put the old one back"
+        )
+    return store
+
+
+def _load_own_graph(folder: Path, name: str) -> tuple[Graph, NDArray[Any]]:
     path = folder / "graph.npz"
     [cells] = ParquetTable(open_file(folder / "ids.parquet", (".parquet",))).read([0])
     ids, arrays = as_ids(cells), _load_arrays(path)
@@ -249,17 +311,9 @@ def _load_graph(
             raise ValueError("pairs must ascend")
         if weights is not None and weights.shape != (graph.num_pairs,):
             raise ValueError("a weight is needed for every pair")
-        held_out = {key: _pairs(arrays[key], len(ids)) for key in HELD_OUT if key in arrays}
-        if (folder / "features.npz").exists():
-            path = folder / "features.npz"
-            graph = replace(graph, features=_features(_load_arrays(path), len(ids)))
-        structural = None
-        if (folder / "structural.npz").exists():
-            path = folder / "structural.npz"
-            structural = StructuralFeatures(**_load_arrays(path))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a file that maskgae wrote: {error}") from None
-    return graph, ids, structural, held_out
+    return graph, ids
 
 
 def _pairs(array: NDArray[Any], num_nodes: int) -> Tensor:
@@ -307,6 +361,7 @@ def _checked_about(path: Path) -> dict[str, Any]:
         or not isinstance(about.get("name"), str)
         or not all(isinstance(about.get(key), list) for key in lists)
         or not all(isinstance(item, str) for key in lists for item in about[key])
+        or not isinstance(about.get("store", {}), dict)
     ):
         raise InputError(f"{path} is not a JSON file that maskgae wrote: a name and two lists")
     return about

@@ -118,7 +118,7 @@ def arrays(run: Path, name: str) -> dict[str, Any]:
         ("graph.npz", {"pairs": np.array([["a"], ["b"]])}),
         ("graph.npz", {"labels": np.zeros(3, dtype=np.int64)}),
         ("graph.npz", {"weights": np.ones(1, dtype=np.float32)}),
-        ("graph.npz", {"test": np.array([[0], [10**9]])}),
+        ("held_out.npz", {"test": np.array([[0], [10**9]])}),
         ("features.npz", {"dense": np.ones((3, 40), dtype=np.float32)}),
         ("features.npz", {"dense": np.ones(7, dtype=np.float32)}),
     ],

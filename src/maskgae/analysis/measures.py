@@ -73,6 +73,32 @@ class GraphFacts:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class GraphSize:
+    """The few numbers of a graph that settings follow from."""
+
+    nodes: int
+    pairs: int
+    mean_degree: float
+    feature_density: float | None
+
+
+def measure_size(graph: Graph) -> GraphSize:
+    """Measures a graph of any size at once.
+
+    >>> measure_size(Graph.from_edges([(0, 1), (1, 2)], 4))
+    GraphSize(nodes=4, pairs=2, mean_degree=1.0, feature_density=None)
+    """
+    if graph.num_pairs == 0:
+        raise InputError(f"{graph.name} has no edges, so there is nothing to learn from")
+    density = None
+    if graph.features is not None:
+        rows = stream(0, "measure", "density").numpy().integers(graph.num_nodes, size=256)
+        density = _feature_density(graph.features, rows)
+    mean = 2 * graph.num_pairs / graph.num_nodes
+    return GraphSize(graph.num_nodes, graph.num_pairs, mean, density)
+
+
 def measure_graph(graph: Graph, overlap: bool = True) -> GraphFacts:
     """Measures a graph in seconds, up to millions of edges.
 

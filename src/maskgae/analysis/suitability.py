@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from maskgae.analysis.measures import GraphFacts, measure_graph
+from maskgae.analysis.measures import GraphFacts, GraphSize, measure_size
 from maskgae.graph.graph import Graph
 
 #: Adjusted homophily from which edges are said to join equals, and below which they do not.
@@ -38,6 +38,12 @@ DENSE = 20
 
 #: Share of non-zero features below which they are taken for words.
 WORDS = 0.05
+
+#: Nodes from which layers are kept narrow.
+VERY_MANY_NODES = 2_000_000
+
+#: Pairs from which as many as this are held out for each of validation and test.
+MANY_PAIRS, HELD_OUT_PAIRS = 5_000_000, 100_000
 
 NO_EVIDENCE = (
     "Neither labels nor features to judge homophily by: hold out edges and compare the link scores "
@@ -160,16 +166,17 @@ def suggest(graph: Graph, facts: GraphFacts | None = None) -> Suggestion:
     >>> suggestion.settings["mask.kind"], suggestion.settings["mask.p"]
     ('edge', 0.15)
     """
-    known = measure_graph(graph, overlap=False) if facts is None else facts
+    known = measure_size(graph) if facts is None else facts
     suggestion = Suggestion()
     _choose_mask(known, suggestion)
     _choose_width(known, suggestion)
     _choose_dropout(known, suggestion)
     _choose_length(known, suggestion)
+    _choose_split(known, suggestion)
     return suggestion
 
 
-def _choose_mask(facts: GraphFacts, suggestion: Suggestion) -> None:
+def _choose_mask(facts: GraphFacts | GraphSize, suggestion: Suggestion) -> None:
     kind = {"mask__kind": "edge", "mask__semantics": "strict"}
     if facts.mean_degree < TREE_LIKE:
         reason = "Light edge masks: with so few edges, more would leave most nodes on their own."
@@ -182,10 +189,13 @@ def _choose_mask(facts: GraphFacts, suggestion: Suggestion) -> None:
     suggestion.add(reason, **kind, mask__p=0.3)
 
 
-def _choose_width(facts: GraphFacts, suggestion: Suggestion) -> None:
+def _choose_width(facts: GraphFacts | GraphSize, suggestion: Suggestion) -> None:
     if facts.nodes < 500:
         reason = f"Narrow layers: {facts.nodes:,} nodes cannot train many weights."
         suggestion.add(reason, encoder__hidden=64, encoder__dim=32)
+    elif facts.nodes >= VERY_MANY_NODES:
+        reason = "The paper's widths for small graphs: each column costs 4 bytes a node and layer."
+        suggestion.add(reason, encoder__hidden=128, encoder__dim=64)
     elif facts.nodes >= 100_000:
         reason = "Wide layers, as the paper's on graphs of this size."
         suggestion.add(reason, encoder__hidden=256, encoder__dim=128)
@@ -200,7 +210,7 @@ def _choose_width(facts: GraphFacts, suggestion: Suggestion) -> None:
         suggestion.add(reason, encoder__hidden=128, encoder__dim=64)
 
 
-def _choose_dropout(facts: GraphFacts, suggestion: Suggestion) -> None:
+def _choose_dropout(facts: GraphFacts | GraphSize, suggestion: Suggestion) -> None:
     if facts.feature_density is None:
         reason = "No features: they are made from degrees and singular vectors of the edges."
         suggestion.add(reason, encoder__dropout=0.2)
@@ -218,7 +228,7 @@ def _choose_dropout(facts: GraphFacts, suggestion: Suggestion) -> None:
         suggestion.add(reason, encoder__dropout=0.5)
 
 
-def _choose_length(facts: GraphFacts, suggestion: Suggestion) -> None:
+def _choose_length(facts: GraphFacts | GraphSize, suggestion: Suggestion) -> None:
     epochs = 500 if facts.pairs < 100_000 else 300 if facts.pairs < 1_000_000 else 100
     every = 10 if epochs > 100 else 5
     reason = (
@@ -229,3 +239,14 @@ def _choose_length(facts: GraphFacts, suggestion: Suggestion) -> None:
     suggestion.add(
         reason, training__epochs=epochs, training__eval_every=every, training__patience=patience
     )
+
+
+def _choose_split(facts: GraphFacts | GraphSize, suggestion: Suggestion) -> None:
+    if facts.pairs < MANY_PAIRS:
+        return
+    share = float(f"{HELD_OUT_PAIRS / facts.pairs:.3g}")
+    reason = (
+        f"About {HELD_OUT_PAIRS:,} edges held out for validation and as many for the test: that "
+        "tells AUCs apart to a tenth of a point, and more would only cost time."
+    )
+    suggestion.add(reason, split__val=share, split__test=share, split__message_edges="train")

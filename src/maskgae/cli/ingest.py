@@ -33,6 +33,10 @@ def ingest_files(
     nodes: NodeFile = None,
     label: LabelColumn = None,
     missing: MissingRule = "error",
+    like: Annotated[
+        Path | None,
+        typer.Option(help="Encode the table as this run or store did.", metavar="RUN"),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a store in --out.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read the store again and compare checksums.")
@@ -58,7 +62,7 @@ def ingest_files(
         store = generate_store(out, **_request(generate), **common)
     else:
         assert edges is not None
-        store = ingest(edges, out, nodes=nodes, label=label, missing=missing, **common)
+        store = ingest(edges, out, nodes=nodes, label=label, missing=missing, like=like, **common)
     if verify:
         store.verify()
     _describe(store)

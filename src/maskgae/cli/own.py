@@ -31,10 +31,11 @@ from maskgae.errors import InputError
 if TYPE_CHECKING:
     from maskgae.config import Settings
     from maskgae.graph.readers import BuiltGraph, TableEncoder
+    from maskgae.graph.store import Store
     from maskgae.runs import SavedRun
 
 EdgeFile = Annotated[
-    Path, typer.Argument(help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML.")
+    Path, typer.Argument(help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML; or a store.")
 ]
 NodeFile = Annotated[
     Path | None, typer.Option("--nodes", help="A table of the nodes.", metavar="TABLE")
@@ -142,7 +143,7 @@ def fit(
             done = f"the run in {screen.plain(out)} is complete: nothing to do"
             screen.out.print(done, soft_wrap=True)
             return
-        built, encoder = _read(edges, nodes, label, missing)
+        built, encoder, store = _read(edges, nodes, label, missing)
         prepare_torch(device, threads)
         settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
         if not quiet:
@@ -162,6 +163,7 @@ def fit(
             encoding=None if encoder is None else encoder.to_json(),
             label_names=built.label_names,
             notes=built.notes,
+            store=store,
         )
     if holdout:
         screen.show_record(record)
@@ -281,17 +283,36 @@ def report(run: RunFolder, threads: Threads = 0) -> None:
 
 def _read(
     edges: Path, nodes: Path | None, label: str | None, missing: str
-) -> tuple[BuiltGraph, TableEncoder | None]:
+) -> tuple[BuiltGraph, TableEncoder | None, Store | None]:
+    """The graph of files or of a store, and how its features came about."""
     from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
 
+    if edges.is_dir():
+        return _read_store(edges, nodes, label)
     if nodes is None and label is not None:
         raise InputError("--label names a column of --nodes, and no --nodes was given")
     listed = read_edges(edges)
     if nodes is None:
-        return build_graph(listed), None
+        return build_graph(listed), None, None
     table = read_nodes(nodes, ids=listed.ids if nodes.suffix in (".npy", ".npz") else None)
     encoder = fit_encoder(table, label, missing=missing)
-    return build_graph(listed, table, encoder), encoder
+    return build_graph(listed, table, encoder), encoder, None
+
+
+def _read_store(
+    folder: Path, nodes: Path | None, label: str | None
+) -> tuple[BuiltGraph, TableEncoder | None, Store]:
+    from maskgae.graph.readers import BuiltGraph, TableEncoder
+    from maskgae.graph.store import open_store
+
+    store = open_store(folder)
+    if nodes is not None or label is not None:
+        raise InputError(
+            f"{folder} is a store, which has its table and its labels: give --nodes and --label "
+            "to 'maskgae ingest'"
+        )
+    encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
+    return BuiltGraph(store.graph, store.ids, store.label_names, store.notes), encoder, store
 
 
 def _describe(built: BuiltGraph, encoder: TableEncoder | None, settings: Settings) -> None:
@@ -349,6 +370,8 @@ def _grown(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:
             "this run learnt a vector for each of its nodes, so it cannot embed other graphs: "
             "fit with features, or without encoder.node_embedding"
         )
+    if edges.is_dir():
+        return _grown_store(saved, edges, nodes)
     listed = read_edges(edges)
     if saved.encoding is not None:
         if nodes is None:
@@ -367,6 +390,22 @@ def _grown(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:
         )
     features = saved.structural.transform(built.graph, known)
     return replace(built.graph, features=features), built.ids
+
+
+def _grown_store(saved: SavedRun, folder: Path, nodes: Path | None) -> tuple[Any, Any]:
+    """The graph of a store whose features were made as those of the run."""
+    from maskgae.graph.store import open_store
+
+    store = open_store(folder)
+    if nodes is not None:
+        raise InputError(f"{folder} is a store, which has its table of nodes: leave out --nodes")
+    columns = 0 if store.graph.features is None else store.graph.features.num_columns
+    if store.encoding != saved.encoding or columns != saved.net.encoder.in_channels:
+        raise InputError(
+            f"{folder} must have the features that {saved.folder} was fitted on, but its table "
+            "was encoded in another way: ingest it with --like RUN"
+        )
+    return store.graph, store.ids
 
 
 def _numbers(saved: SavedRun, names: Any) -> Any:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from maskgae.errors import InputError
-from maskgae.files import atomic, read_json, write_json, write_text
+from maskgae.files import atomic, read_json, read_with, write_json, write_text
 from maskgae.graph.arrays import write_array
 from maskgae.graph.assemble import directed_keys, write_pairs, write_rows
 from maskgae.graph.features import Features, SparseFeatures
 from maskgae.graph.graph import Cleaning
 from maskgae.graph.readers.build import table_ids
-from maskgae.graph.readers.encode import encode_labels, fit_encoder
+from maskgae.graph.readers.encode import TableEncoder, encode_labels, fit_encoder
 from maskgae.graph.readers.flows import EdgeFlow, Numbering, open_edges
 from maskgae.graph.readers.ids import IdArray, as_arrow, as_ids
 from maskgae.graph.readers.tables import NodeTable, read_nodes
@@ -128,6 +128,7 @@ def ingest(
     nodes: Path | None = None,
     label: str | None = None,
     missing: str = "error",
+    like: Path | None = None,
     force: bool = False,
     listener: Listener | None = None,
 ) -> Store:
@@ -139,37 +140,63 @@ def ingest(
         nodes: a table of the nodes.
         label: its column with classes.
         missing: what a missing number of it becomes: ``error``, ``mean`` or ``zero``.
+        like: a run or store whose features the table is encoded like, instead of anew.
         force: whether a store in ``out`` is replaced.
         listener: told of each stage when it begins.
     """
-    flow = open_edges(edges)
+    flow, encoder = open_edges(edges), None
+    if like is not None:
+        text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
+        encoder = TableEncoder.from_json(text, str(like / ENCODING))
     with locked(out):
         check_folder(out, force)
-        return _ingest(flow, edges, out, nodes, label, missing, listener)
+        table = _Table(nodes, label, missing, encoder)
+        return _ingest(flow, edges, out, table, listener)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of nodes, and how it becomes features."""
+
+    path: Path | None
+    label: str | None
+    missing: str
+    encoder: TableEncoder | None
+
+    def source(self) -> Facts:
+        """What tells one from another."""
+        return {
+            "nodes": None if self.path is None else _stamp(self.path),
+            "label": self.label,
+            "missing": self.missing,
+            "like": None if self.encoder is None else self.encoder.to_json(),
+        }
+
+    def read(self, ids: IdArray) -> NodeTable:
+        """The table; rows of a matrix are called by the given ids."""
+        assert self.path is not None
+        return read_nodes(self.path, ids=ids if self.path.suffix in (".npy", ".npz") else None)
 
 
 def _ingest(
     flow: EdgeFlow,
     edges: Path,
     out: Path,
-    nodes: Path | None,
-    label: str | None,
-    missing: str,
+    table: _Table,
     listener: Listener | None,
 ) -> Store:
-    source = {"edges": _stamp(edges), "nodes": None if nodes is None else _stamp(nodes)}
-    stages = Stages(out, source | {"label": label, "missing": missing}, listener)
-    found = stages.run("ids", lambda: _number_ids(out, flow, edges, nodes))
+    stages = Stages(out, {"edges": _stamp(edges), **table.source()}, listener)
+    found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
     found |= stages.run("edges", lambda: _write_keys(stages, flow))
     found |= stages.finish_pairs(found["num_nodes"], flow.weighted)
-    found |= stages.run("nodes", lambda: _write_nodes(out, nodes, label, missing))
+    found |= stages.run("nodes", lambda: _write_nodes(out, table))
     cleaning = Cleaning(
         self_loops=found["edges"] - found["proper"],
         duplicates=found["proper"] - found["directed"],
         symmetrised=2 * found["num_pairs"] - found["directed"],
         isolated=found["isolated"],
     )
-    notes = [*found["notes"], *_about_alone(found, nodes), str(cleaning)]
+    notes = [*found["notes"], *_about_alone(found, table), str(cleaning)]
     return stages.finish(flow.name, found, cleaning, notes)
 
 
@@ -190,14 +217,14 @@ def _stamp(path: Path) -> Facts:
     return {"path": str(path.resolve()), "bytes": found.st_size, "changed": found.st_mtime_ns}
 
 
-def _number_ids(out: Path, flow: EdgeFlow, edges: Path, nodes: Path | None) -> Facts:
+def _number_ids(out: Path, flow: EdgeFlow, edges: Path, table: _Table) -> Facts:
     """Writes the ids of all nodes in the order of their numbers."""
     ids = flow.ids()
     if not len(ids):
         raise InputError(f"{edges} has 0 edges, and a graph needs one at least: check the file")
     notes = flow.notes(ids)
-    if nodes is not None:
-        ids = table_ids(_read_table(nodes, ids), ids)[0]
+    if table.path is not None:
+        ids = table_ids(table.read(ids), ids)[0]
     write_ids(out, ids)
     return {"num_nodes": len(ids), "notes": notes}
 
@@ -229,32 +256,27 @@ def _write_keys(stages: Stages, flow: EdgeFlow) -> Facts:
     return {"edges": edges, "proper": proper, "touched": int(touched.sum())}
 
 
-def _about_alone(found: Facts, nodes: Path | None) -> list[str]:
+def _about_alone(found: Facts, table: _Table) -> list[str]:
     alone = found["num_nodes"] - found["touched"]
-    if nodes is None or not alone:
+    if table.path is None or not alone:
         return []
     return [f"{alone:,} nodes of the table have no edge and are kept"]
 
 
-def _read_table(nodes: Path, ids: IdArray) -> NodeTable:
-    """The table of nodes; rows of a matrix are called by the given ids."""
-    return read_nodes(nodes, ids=ids if nodes.suffix in (".npy", ".npz") else None)
-
-
-def _write_nodes(out: Path, nodes: Path | None, label: str | None, missing: str) -> Facts:
+def _write_nodes(out: Path, table: _Table) -> Facts:
     """Writes features and labels of the table, and how they came about."""
-    if nodes is None:
+    if table.path is None:
         return {"num_features": 0, "label_names": []}
     ids = _read_ids(out)
-    table = _read_table(nodes, ids)
-    encoder = fit_encoder(table, label, missing=missing)
-    features = encoder.transform(table, ids)
+    nodes = table.read(ids)
+    encoder = table.encoder or fit_encoder(nodes, table.label, missing=table.missing)
+    features = encoder.transform(nodes, ids)
     write_text(out / ENCODING, encoder.to_json())
     names: tuple[str, ...] = ()
-    if label is not None:
-        found = encode_labels(table, label)
+    if encoder.label is not None and encoder.label in nodes.columns:
+        found = encode_labels(nodes, encoder.label)
         names = found.names
-        write_array(out / "labels.npy", found.codes[table.rows_of(ids)].astype(np.int32))
+        write_array(out / "labels.npy", found.codes[nodes.rows_of(ids)].astype(np.int32))
     if features is not None:
         write_features(out, features)
     return {

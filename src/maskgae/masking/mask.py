@@ -132,4 +132,4 @@ def _reference(graph: Graph, forward: Tensor, backward: Tensor) -> Masked:
 
 
 def _flags(size: int, index: Tensor) -> Tensor:
-    return torch.zeros(size, dtype=torch.bool).index_fill_(0, index, True)
+    return torch.zeros(size, dtype=torch.bool).index_fill_(0, index.long(), True)

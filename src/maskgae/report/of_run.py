@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from maskgae.graph.graph import Graph
+from maskgae.graph.graph import Graph, pair_keys
 from maskgae.graph.readers import TableEncoder
 from maskgae.links import missing_links
 from maskgae.objective import pair_logits
 from maskgae.report.data import Array, ReportData
+from maskgae.rng import Stream
 from maskgae.runs import SavedRun
+
+#: Nodes of a large graph that its page shows.
+SHOWN_NODES = 5_000
 
 #: Rows of the table of predicted links.
 SHOWN_LINKS = 200
@@ -19,6 +23,8 @@ SHOWN_LINKS = 200
 def report_data(run: SavedRun) -> ReportData:
     """Gathers a page's content from a run folder: everything is computed again from its files."""
     graph, net = run.graph, run.net
+    if not net.fits(graph):
+        return _sampled_data(run)
     z = net.encode(graph)[-1]
     names = run.about["label_names"]
     labels = None
@@ -50,6 +56,40 @@ def report_data(run: SavedRun) -> ReportData:
     )
 
 
+def _sampled_data(run: SavedRun) -> ReportData:
+    """The page of a large graph: its counts, its curves, and some nodes with their edges."""
+    graph, degrees = run.graph, run.graph.degrees
+    order = Stream(0, ("report",)).at("nodes").numpy().permutation(graph.num_nodes)
+    nodes = torch.from_numpy(order[:SHOWN_NODES]).sort().values
+    rows = graph.structure.csr.rows(nodes)
+    place = torch.searchsorted(nodes, rows.indices.long()).clamp(max=nodes.numel() - 1)
+    source = rows.row_of_entry()
+    inside = (nodes[place] == rows.indices) & (source < place)
+    names = run.about["label_names"]
+    labels = None
+    if graph.labels is not None:
+        labels = [_label(code, names) for code in graph.labels[nodes].tolist()]
+    return ReportData(
+        title=graph.name,
+        ids=[str(name) for name in run.ids[nodes.numpy()]],
+        pairs=torch.stack([source, place])[:, inside].numpy(),
+        embedding=run.net.embed(graph, nodes).numpy(),
+        facts={
+            "nodes": graph.num_nodes,
+            "edges": graph.num_pairs,
+            "mean degree": float(degrees.double().mean()),
+            "largest degree": int(degrees.max()),
+            "isolated nodes": int((degrees == 0).sum()),
+            "drawn": f"a sample of {nodes.numel():,} nodes",
+        },
+        cleaning="; ".join(run.about["notes"]),
+        settings=run.net.settings.flat(),
+        record=run.record,
+        history=run.history(),
+        labels=labels,
+    )
+
+
 def strongest_links(run: SavedRun, z: torch.Tensor) -> list[tuple[str, str, float]]:
     """The highest-scored missing links of the whole graph, each pair once."""
     found = missing_links(z, run.net.decoder, run.graph, top=3)
@@ -73,8 +113,7 @@ def _test_scores(run: SavedRun) -> tuple[Array, Array] | None:
 
 
 def _among(graph: Graph, pairs: torch.Tensor) -> torch.Tensor:
-    keys = pairs.amin(0) * graph.num_nodes + pairs.amax(0)
-    return torch.isin(graph.keys, keys)
+    return torch.isin(graph.keys, pair_keys(pairs, graph.num_nodes))
 
 
 def _label(code: int, names: list[str]) -> str | None:

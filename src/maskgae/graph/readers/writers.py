@@ -16,6 +16,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,9 +74,40 @@ def write_table(
         with whole_file(path) as file:
             np.save(file, _only_array(path, arrays), allow_pickle=False)
     else:
-        table = _arrow_table(path, arrays)
-        with whole_file(path) as file:
-            _write_arrow(file, ending, table, spreadsheet_safe)
+        write_parts(path, iter([arrays]), spreadsheet_safe=spreadsheet_safe)
+
+
+def write_parts(
+    path: str | Path,
+    parts: Iterator[Mapping[str, Any]],
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Writes a table that comes in parts with the same columns; only one is held at a time.
+
+    What is no table of rows (``.npz``) is put together first.
+    """
+    path = check_writable(path)
+    ending = path.suffix.lower()
+    if ending not in (".parquet", ".csv", ".tsv"):
+        joined = [{name: np.asarray(values) for name, values in part.items()} for part in parts]
+        columns = {name: np.concatenate([part[name] for part in joined]) for name in joined[0]}
+        write_table(path, columns)
+        return
+    tables = (_arrow_table(path, {k: np.asarray(v) for k, v in part.items()}) for part in parts)
+    if spreadsheet_safe and ending != ".parquet":
+        tables = (_without_formulas(table) for table in tables)
+    first = next(tables)
+    separator = "," if ending == ".csv" else "\t"
+    with whole_file(path) as file:
+        if ending == ".parquet":
+            writer: Any = pyarrow.parquet.ParquetWriter(file, first.schema)
+        else:
+            options = pyarrow.csv.WriteOptions(delimiter=separator)
+            writer = pyarrow.csv.CSVWriter(file, first.schema, write_options=options)
+        with writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
 
 
 @contextmanager
@@ -123,16 +155,6 @@ def _arrow(array: np.ndarray[Any, Any]) -> pa.Array:
     if array.dtype.kind in "OU":
         return pa.array(array.tolist(), pa.string())
     return pa.array(array)
-
-
-def _write_arrow(file: IO[bytes], ending: str, table: pa.Table, spreadsheet_safe: bool) -> None:
-    if ending == ".parquet":
-        pyarrow.parquet.write_table(table, file)
-        return
-    if spreadsheet_safe:
-        table = _without_formulas(table)
-    separator = "," if ending == ".csv" else "\t"
-    pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(delimiter=separator))
 
 
 def _without_formulas(table: pa.Table) -> pa.Table:
