@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from maskgae.cli import app
+from maskgae.config import read_toml
 from maskgae.errors import InputError
 from maskgae.graph.generate import generate
 
@@ -190,3 +191,17 @@ def test_learnable_vectors_refuse_new_nodes(files: Path, tmp_path: Path) -> None
     grown.write_text((files / "edges.csv").read_text() + '"new","NA"\n')
     with pytest.raises(InputError, match="learnt a vector"):
         run("embed", tmp_path / "run", "--edges", grown, "--out", tmp_path / "z.csv")
+
+
+def test_batches_are_asked_for_or_refused(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = ("fit", files / "edges.csv", "--out", tmp_path / "run", "--threads", "1")
+    words = run(*edges, "--batch-pairs", "100", "--set", "training.max_steps=4")
+    assert "training on batches of 100 pairs with 10 neighbours a hop" in words
+    assert "pairs a second" in words
+    settings = read_toml(tmp_path / "run" / "config.toml")
+    assert (settings["training.batch_pairs"], settings["training.fanouts"]) == (100, [10])
+    monkeypatch.setenv("MASKGAE_MEMORY", "1MB")
+    with pytest.raises(InputError, match=r"1 MiB are available: lower"):
+        run(*edges, "--force", "--batch-pairs", "100")

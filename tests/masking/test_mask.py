@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import Tensor
 
 from maskgae.config import MaskConfig
@@ -70,6 +71,30 @@ def test_strict_masks_partition_the_pairs_and_leak_nothing(
 def test_strict_edge_masks_hide_the_ratio_asked_for(graph: Graph, p: float, epoch: int) -> None:
     hidden, pairs = draw(graph, MaskConfig(p=p), epoch).targets.numel(), graph.num_pairs
     assert abs(hidden - p * pairs) < 4 * (pairs * p * (1 - p)) ** 0.5
+
+
+def test_edge_masks_are_uniform_over_pairs_and_epochs(graph: Graph) -> None:
+    config, epochs = MaskConfig(p=0.3), 400
+    hidden = torch.stack([~draw(graph, config, epoch).visible for epoch in range(epochs)]).double()
+    for axis, draws in ((0, epochs), (1, graph.num_pairs)):
+        # How often a pair, or in an epoch, something is hidden: binomial, so chi-squared.
+        counts = hidden.sum(axis).numpy()
+        spread = ((counts - 0.3 * draws) ** 2).sum() / (draws * 0.3 * 0.7)
+        assert 1e-3 < stats.chi2.cdf(spread, counts.size) < 1 - 1e-3
+    for one, other in ((hidden[:-1], hidden[1:]), (hidden[:, :-1], hidden[:, 1:])):
+        # Neither the epoch nor the pair before says anything about the next.
+        together = (one * other).mean().item()
+        assert together == pytest.approx(0.09, abs=4 * (0.09 * 0.91 / one.numel()) ** 0.5)
+
+
+@pytest.mark.parametrize("semantics", ["strict", "reference"])
+def test_edge_masks_do_not_depend_on_chunks(
+    graph: Graph, semantics: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = MaskConfig(p=0.3, semantics=semantics)
+    whole = draw(graph, config)
+    monkeypatch.setattr(mask, "CHUNK_PAIRS", 77)
+    assert draw(graph, config).visible.equal(whole.visible)
 
 
 @pytest.mark.parametrize("p", [0.3, 0.7])

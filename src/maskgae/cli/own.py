@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from maskgae.graph.readers import BuiltGraph, TableEncoder
     from maskgae.graph.store import Store
     from maskgae.runs import SavedRun
+    from maskgae.training.plan import Plan
 
 EdgeFile = Annotated[
     Path, typer.Argument(help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML; or a store.")
@@ -113,6 +114,14 @@ def fit(
     holdout: Annotated[
         int, typer.Option(help="1: hold out pairs to stop and to test; 0: train on all.", max=1)
     ] = 1,
+    batch_pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Targets of one update on sampled neighbourhoods; 0: the whole graph at once. "
+            "Left out, the memory decides.",
+        ),
+    ] = None,
     start: Annotated[
         Path | None, typer.Option("--from", help="An earlier run to start from.", metavar="RUN")
     ] = None,
@@ -133,6 +142,7 @@ def fit(
     from maskgae.estimator import resolve_settings
     from maskgae.files import write_json
     from maskgae.runs import is_complete, load_weights
+    from maskgae.training.plan import plan_fit
 
     check_writable(json)
     flags = {"training.checkpoint_every": checkpoint_every}
@@ -146,11 +156,12 @@ def fit(
         built, encoder, store = _read(edges, nodes, label, missing)
         prepare_torch(device, threads)
         settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
+        plan = plan_fit(built.graph, settings, batch_pairs, given=values)
         if not quiet:
-            _describe(built, encoder, settings)
+            _describe(built, encoder, plan)
         record = fit_and_save(
             built.graph,
-            settings,
+            plan.settings,
             out,
             built.ids,
             quiet=quiet,
@@ -165,6 +176,9 @@ def fit(
             notes=built.notes,
             store=store,
         )
+    if not quiet:
+        rate = record["facts"]["pairs_per_s"]
+        screen.out.print(f"trained on {rate:,.0f} pairs a second", soft_wrap=True)
     if holdout:
         screen.show_record(record)
     if json is not None:
@@ -315,14 +329,16 @@ def _read_store(
     return BuiltGraph(store.graph, store.ids, store.label_names, store.notes), encoder, store
 
 
-def _describe(built: BuiltGraph, encoder: TableEncoder | None, settings: Settings) -> None:
+def _describe(built: BuiltGraph, encoder: TableEncoder | None, plan: Plan) -> None:
     """What was read, what became what, and what was chosen."""
     screen.out.print(f"[bold]{screen.plain(built.graph.name)}[/]: {built.graph}", soft_wrap=True)
     for note in built.notes:
         screen.out.print(f"  {screen.plain(note)}", soft_wrap=True)
     for line in () if encoder is None else _columns(encoder):
         screen.out.print(f"  {screen.plain(line)}", soft_wrap=True)
+    settings = plan.settings
     screen.out.print(f"  settings: {_in_words(settings)}; all are in config.toml", soft_wrap=True)
+    screen.out.print(f"  {plan}", soft_wrap=True)
     from maskgae.nn.convs import CONVS
 
     if built.graph.weights is not None and not CONVS[settings.encoder.kind].uses_weights:

@@ -15,6 +15,7 @@ again, so a target whose other direction was not drawn stays visible, and may be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -26,6 +27,8 @@ from maskgae.graph.graph import Graph
 from maskgae.masking.walks import biased_walks, random_walks
 from maskgae.rng import Stream, hash_below
 
+#: Pairs that are hashed together.
+CHUNK_PAIRS = 2**16
 #: A mask that hides nothing is drawn again, this many times.
 MAX_DRAWS = 100
 
@@ -88,11 +91,11 @@ def draw_mask(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> 
 
 def _drawn_once(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> Masked:
     if config.kind == "edge" and config.semantics == "strict":
-        return _strict(graph, hash_below(graph.keys, config.p, stream))
+        return _strict(graph, _hashed(graph, config.p, stream, lambda keys: keys))
     if config.kind == "edge":
         # One key for each direction of a pair, so that the two are drawn apart.
-        forward = hash_below(2 * graph.keys, config.p, stream)
-        backward = hash_below(2 * graph.keys + 1, config.p, stream)
+        forward = _hashed(graph, config.p, stream, lambda keys: 2 * keys)
+        backward = _hashed(graph, config.p, stream, lambda keys: 2 * keys + 1)
         return _reference(graph, forward, backward)
     walked = _walked_entries(graph, config, config.length or layers + 1, stream)
     entries = walked[walked >= 0]
@@ -102,6 +105,16 @@ def _drawn_once(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -
     ascending = graph.structure.csr.indices[entries] == graph.pairs[1][pairs]
     forward = _flags(graph.num_pairs, pairs[ascending])
     return _reference(graph, forward, _flags(graph.num_pairs, pairs[~ascending]))
+
+
+def _hashed(graph: Graph, p: float, stream: Stream, key: Callable[[Tensor], Tensor]) -> Tensor:
+    """Which pairs the hash of their keys draws, ``[M]`` bool, with memory for a chunk beside."""
+    drawn = torch.empty(graph.num_pairs, dtype=torch.bool)
+    for start in range(0, graph.num_pairs, CHUNK_PAIRS):
+        part = slice(start, start + CHUNK_PAIRS)
+        u, v = graph.pairs[:, part].long()
+        drawn[part] = hash_below(key(u * graph.num_nodes + v), p, stream)
+    return drawn
 
 
 def _walked_entries(graph: Graph, config: MaskConfig, length: int, stream: Stream) -> Tensor:

@@ -116,9 +116,10 @@ class Sampler:
             - **pairs:** ``[2, P]``
             - **output:** ``[n]`` ascending, and ``[2, P]``
         """
-        ends = np.unique(pairs.numpy())
+        wanted = pairs.long().numpy()
+        ends = np.unique(wanted)
         self._place[ends] = np.arange(ends.size)
-        local = torch.from_numpy(self._place[pairs.numpy()])
+        local = torch.from_numpy(self._place[wanted])
         self._place[ends] = -1
         return torch.from_numpy(ends), local
 

@@ -106,9 +106,11 @@ class Trainer:
             "val_auc": None,
             "hidden_share": masked.hidden_share,
             "visible_targets": masked.visible_targets,
+            "targets": state.epoch_targets,
         }
         state.epoch += 1
         state.epoch_step, state.epoch_loss, state.epoch_seconds = 0, 0.0, 0.0
+        state.epoch_targets = 0
         self._check_limits()
         if self.held_out and (state.epoch % self.config.eval_every == 0 or state.stopped):
             row["val_auc"] = self._validate()
@@ -131,6 +133,7 @@ class Trainer:
             self._update(loss)
             state.step, state.epoch_step = state.step + 1, state.epoch_step + 1
             state.epoch_loss += float(loss.detach())
+            state.epoch_targets += step.targets.shape[1]
             if self.config.max_steps and state.step >= self.config.max_steps:
                 break
         return state.epoch_loss / state.epoch_step

@@ -43,7 +43,12 @@ class FittedMaskGAE:
             "best_epoch": self.state.best_epoch,
             "stopped": self.state.stopped,
             "per_epoch_s": statistics.median(row["seconds"] for row in history),
+            "pairs_per_s": self._pairs_per_s(),
         }
+
+    def _pairs_per_s(self) -> float:
+        history = self.state.history
+        return sum(r["targets"] for r in history) / max(1e-9, sum(r["seconds"] for r in history))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class TrainingState:
         epoch_step: updates of the current epoch that are done.
         epoch_loss: the sum of their losses.
         epoch_seconds: what they took.
+        epoch_targets: the targets they learnt from.
         best_auc: the best validation so far.
         best_epoch: when it was.
         best_weights: the weights of that time, where the best are to be kept.
@@ -36,6 +37,7 @@ class TrainingState:
     epoch_step: int = 0
     epoch_loss: float = 0.0
     epoch_seconds: float = 0.0
+    epoch_targets: int = 0
     best_auc: float = float("-inf")
     best_epoch: int = -1
     best_weights: dict[str, Tensor] = field(default_factory=dict)

@@ -79,7 +79,7 @@ class Steps:
         for number, batch in islice(batches, first, None):
             negatives = self.negatives(batch.numel(), epoch, number)
             noise = self.stream.at("blocks", epoch, number)
-            yield view.step(self.graph.pairs[:, batch], negatives, noise)
+            yield view.step(self.graph.pairs[:, batch].long(), negatives, noise)
 
 
 def fanouts_by_hop(settings: Settings) -> tuple[int, ...]:

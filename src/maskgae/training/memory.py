@@ -1,0 +1,159 @@
+r"""How much memory a fit takes, before it takes it.
+
+With :math:`N` nodes, :math:`M` pairs, :math:`F` features a node, layers of widths :math:`w_l` on
+:math:`n_l` nodes (all :math:`N` of them, or those of the blocks) and :math:`e_l` entries, and
+:math:`D` columns of the embedding, a fit holds, beyond what was resident before it began,
+
+.. math::
+    150\,\mathrm{MB} + 80 M + \max(\mathrm{update}, \mathrm{evaluation}) + 16\,\mathrm{parameters}
+
+    \mathrm{update} = 12 \left(n_0 F + \sum_l n_l w_l\right) + 4 \sum_l e_l c_l
+
+    \mathrm{evaluation} = 150\,\mathrm{MB} + 150 M + 4 N \left(2 \sum_l w_l + D\right)
+    + [\mathrm{labels}]\; 16 N D
+
+bytes. 80 bytes a pair are the training graph with its rows and the non-edges' ranks; three numbers
+live beside each input and each output of a layer: the value, its gradient, and one of dropout and
+normalisation. An entry costs :math:`c = 10` numbers, six more a head for GAT, and four times the
+width for GATv2. Blocks overlap: :math:`x` draws from :math:`N` nodes are expected to be
+:math:`N (1 - e^{-x/N})` different ones. Above 2 GiB of layers' outputs, evaluation works in chunks,
+and what would not fit is mapped from files. ``docs/scale.md`` sets the formula beside measurements.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+
+from maskgae.config import Settings
+from maskgae.errors import InputError
+from maskgae.graph.features import SparseFeatures
+from maskgae.graph.graph import Graph
+from maskgae.model import AT_ONCE
+from maskgae.nn.blocks import ALL
+from maskgae.training.steps import fanouts_by_hop
+
+#: Pretends that this much memory is available, such as ``2GiB``.
+VARIABLE = "MASKGAE_MEMORY"
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_FIXED = 150 * 10**6
+
+
+def available_memory() -> int:
+    """Bytes that this process may still take: the machine's, its container's, or as pretended."""
+    pretended = os.environ.get(VARIABLE)
+    if pretended:
+        return parse_size(pretended)
+    limits = [_machine_memory()]
+    limit, used = (_number(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+    if limit is not None and used is not None:
+        limits.append(limit - used)
+    return max(0, min(limits))
+
+
+def parse_size(text: str) -> int:
+    """Bytes from a number with a unit.
+
+    >>> parse_size("1.5GiB"), parse_size("200 MB"), parse_size("4096")
+    (1610612736, 209715200, 4096)
+    """
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?b)?\s*", text.lower())
+    try:
+        assert found is not None
+        return int(float(found[1]) * _UNITS[found[2]])
+    except (AssertionError, ValueError):
+        raise InputError(f"{VARIABLE} = '{text}' is no size: write it as 8GiB or 500MB") from None
+
+
+def show_size(size: float) -> str:
+    """A size for people.
+
+    >>> show_size(1.5 * 2**30), show_size(300 * 2**20)
+    ('1.5 GiB', '300 MiB')
+    """
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def block_sizes(graph: Graph, settings: Settings) -> tuple[list[float], list[float]]:
+    """Nodes of the seeds and of each hop behind them, and the entries of each hop, as expected."""
+    nodes, degree = graph.num_nodes, 2 * graph.num_pairs / max(1, graph.num_nodes)
+    if not settings.training.fanouts:
+        layers = settings.encoder.layers
+        return [float(nodes)] * (layers + 1), [2.0 * graph.num_pairs] * layers
+    pairs = settings.training.batch_pairs or expected_targets(graph, settings)
+    sizes = [_different(2 * pairs * (1 + settings.objective.negatives), nodes)]
+    entries = []
+    for fanout in fanouts_by_hop(settings):
+        entries.append(sizes[-1] * (degree if fanout == ALL else min(fanout, degree)))
+        sizes.append(_different(sizes[-1] + entries[-1], nodes))
+    return sizes, entries
+
+
+def update_memory(graph: Graph, settings: Settings) -> float:
+    """Bytes that one update holds at its peak."""
+    sizes, entries = block_sizes(graph, settings)
+    config = settings.encoder
+    widths = [config.hidden] * (config.layers - 1) + [config.dim]
+    # Sizes go from the seeds outwards, widths from the features inwards.
+    outputs = sum(n * w for n, w in zip(sizes[-2::-1], widths, strict=True))
+    counted = zip(entries[::-1], widths, strict=True)
+    edges = sum(e * (10 + _attention(settings, w)) for e, w in counted)
+    return 12 * (sizes[-1] * _feature_numbers(graph, settings) + outputs) + 4 * edges
+
+
+def fit_memory(graph: Graph, settings: Settings) -> float:
+    """Bytes that a fit takes beyond what is resident, at its peak."""
+    config, nodes = settings.encoder, graph.num_nodes
+    widths = config.hidden * (config.layers - 1) + config.dim
+    columns = widths if settings.embedding.layers == "all" else config.dim
+    outputs = min(2 * nodes * widths, 2 * AT_ONCE) + min(nodes * columns, AT_ONCE)
+    evaluation = _FIXED + 150 * graph.num_pairs + 4 * outputs
+    if graph.labels is not None:
+        evaluation += 16 * nodes * columns
+    columns_in = 0 if graph.features is None else graph.features.num_columns
+    parameters = columns_in * config.hidden + nodes * config.node_embedding  # nearly all of them
+    held = _FIXED + 80 * graph.num_pairs + 16 * parameters
+    return held + max(update_memory(graph, settings), evaluation)
+
+
+def expected_targets(graph: Graph, settings: Settings) -> int:
+    """About how many pairs an epoch hides."""
+    kind, config = settings.mask.kind, settings.mask
+    share = {"edge": config.p, "path": 0.5, "none": 1.0}[kind]
+    return max(1, round(share * graph.num_pairs))
+
+
+def _attention(settings: Settings, width: int) -> int:
+    return {"gat": 6 * settings.encoder.heads, "gatv2": 4 * width}.get(settings.encoder.kind, 0)
+
+
+def _feature_numbers(graph: Graph, settings: Settings) -> float:
+    """Numbers that hold the features of one node."""
+    own = 0.0 if settings.encoder.node_embedding else 128.0  # made from structure
+    if isinstance(graph.features, SparseFeatures):
+        own = 3 * graph.features.by_row.num_entries / max(1, graph.num_nodes)
+    elif graph.features is not None:
+        own = graph.features.num_columns
+    return own + settings.encoder.node_embedding
+
+
+def _different(draws: float, nodes: int) -> float:
+    return nodes * -math.expm1(-draws / max(1, nodes))
+
+
+def _machine_memory() -> int:
+    try:
+        text = Path("/proc/meminfo").read_text()
+        return int(text.split("MemAvailable:")[1].split()[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _number(path: str) -> int | None:
+    try:
+        return int(Path(path).read_text())
+    except (OSError, ValueError):
+        return None
