@@ -3,6 +3,7 @@
 # make crash-test  kill runs at random moments, resume and compare them
 # make faults  let every call that writes a file fail once; nothing may be half-written
 # make fuzz    ten minutes of broken files for the readers; each is read or refused in bounds
+# make soak    half an hour of fit, embed and links in one process; memory stays flat
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
 VENV   := .venv
@@ -16,7 +17,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all crash-test faults fuzz bench lint types clean
+.PHONY: demo test test-all crash-test faults fuzz soak bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -40,6 +41,9 @@ faults: $(STAMP)
 
 fuzz: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.fuzz --minutes 10
+
+soak: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.soak --minutes 30
 
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
