@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
+from maskgae import links as links_module
+from maskgae.errors import InputError
 from maskgae.graph.generate import generate
 from maskgae.graph.graph import Graph
 from maskgae.links import missing_links
@@ -44,3 +47,10 @@ def test_candidates_find_what_scoring_every_pair_finds() -> None:
     found = set(zip(quick.source.tolist(), quick.target.tolist(), strict=True))
     assert len(wanted & found) / len(wanted) > 0.8
     assert not graph.contains(torch.stack([quick.source, quick.target])).any()
+
+
+def test_more_pairs_than_anybody_waits_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links_module, "MOST_PAIRS", 11)
+    with pytest.raises(InputError, match="ask for fewer nodes"):
+        missing_links(torch.ones(4, 1), Dot(), PATH, top=1)
+    assert missing_links(torch.ones(4, 1), Dot(), PATH, 1, torch.tensor([0])).source.numel() == 1

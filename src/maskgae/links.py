@@ -13,15 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from maskgae.errors import InputError
 from maskgae.graph.graph import Graph
 from maskgae.objective import CHUNK_NUMBERS, pair_logits
 
 #: Up to this many ordered pairs all are scored.
 EXACT_PAIRS = 100_000_000
+#: More ordered pairs than this take hours, and are refused.
+MOST_PAIRS = 10**12
 #: Candidates from each side, at the least; more where more links are asked for.
 CANDIDATES = 100
 
@@ -69,8 +71,14 @@ def missing_links(
         - **nodes:** ``[n]``
     """
     asked = torch.arange(graph.num_nodes) if nodes is None else nodes
+    products = asked.numel() * graph.num_nodes
+    if products > MOST_PAIRS:
+        raise InputError(
+            f"links of {asked.numel():,} nodes in a graph of {graph.num_nodes:,} would compare "
+            f"{products:,} pairs of vectors, and {MOST_PAIRS:,} at most are: ask for fewer nodes"
+        )
     if exact is None:
-        exact = asked.numel() * graph.num_nodes <= EXACT_PAIRS
+        exact = products <= EXACT_PAIRS
     search = _exact if exact else _by_candidates
     parts = list(search(z, decoder, graph, top, asked))
     if not parts:
@@ -101,14 +109,12 @@ def _exact(z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor)
 def _by_candidates(
     z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor
 ) -> Iterator[Part]:
-    count = max(CANDIDATES, 2 * top)
-    adjacency = sp.csr_array(graph.to_scipy() != 0).astype(np.float32)
-    worth = 1 / np.maximum(np.asarray(adjacency.sum(axis=1)).ravel(), 1)
-    shared = adjacency.multiply(worth[None, :]).tocsr()
-    unit = F.normalize(z, dim=1)
+    count, lengths = max(CANDIDATES, 2 * top), z.norm(dim=1).clamp_(min=1e-12)
     for nodes in asked.split(max(1, 2**25 // graph.num_nodes)):
-        rows, columns = _two_steps(shared, adjacency, nodes, count)
-        near = (unit[nodes] @ unit.T).topk(min(count, graph.num_nodes), dim=1).indices
+        rows, columns = _two_steps(graph, nodes, count)
+        # [N, n], but for the length of the asked nodes' vectors, which changes no order
+        cosines = (z @ z[nodes].T).div_(lengths.unsqueeze(1))
+        near = cosines.T.topk(min(count, graph.num_nodes), dim=1).indices
         rows = np.concatenate([rows, np.repeat(np.arange(nodes.numel()), near.shape[1])])
         columns = np.concatenate([columns, near.flatten().numpy()])
         unique = np.unique(rows * graph.num_nodes + columns)
@@ -120,15 +126,27 @@ def _by_candidates(
 
 
 def _two_steps(
-    shared: sp.csr_array, adjacency: sp.csr_array, nodes: Tensor, count: int
+    graph: Graph, nodes: Tensor, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each node the nodes two steps away that share most, as rows and columns."""
-    reached = (shared[nodes.numpy()] @ adjacency).tocoo()
+    csr = graph.structure.csr
+    first = csr.rows(nodes)
+    middle, place = torch.unique(first.indices.long(), return_inverse=True)
+    second = csr.rows(middle)
+    worth = (1 / second.counts().float())[place]
+    near = _matrix(worth, place, first.indptr, middle.numel())
+    far = _matrix(torch.ones(second.num_entries), second.indices, second.indptr, graph.num_nodes)
+    reached = (near @ far).tocoo()
     order = np.lexsort((-reached.data, reached.row))
     rows, columns = reached.row[order].astype(np.int64), reached.col[order].astype(np.int64)
     starts = np.searchsorted(rows, np.arange(nodes.numel()))
     rank = np.arange(rows.size) - starts[rows]
     return rows[rank < count], columns[rank < count]
+
+
+def _matrix(values: Tensor, indices: Tensor, indptr: Tensor, columns: int) -> sp.csr_array:
+    arrays = (values.numpy(), indices.numpy(), indptr.numpy())
+    return sp.csr_array(arrays, shape=(indptr.numel() - 1, columns))
 
 
 def _best(place: Tensor, pairs: Tensor, logits: Tensor, top: int) -> Part:

@@ -13,6 +13,9 @@ from maskgae.report.data import Array, ReportData
 from maskgae.rng import Stream
 from maskgae.runs import SavedRun
 
+#: Nodes whose missing links are looked for.
+ASKED_NODES = 20_000
+
 #: Nodes of a large graph that its page shows.
 SHOWN_NODES = 5_000
 
@@ -91,8 +94,15 @@ def _sampled_data(run: SavedRun) -> ReportData:
 
 
 def strongest_links(run: SavedRun, z: torch.Tensor) -> list[tuple[str, str, float]]:
-    """The highest-scored missing links of the whole graph, each pair once."""
-    found = missing_links(z, run.net.decoder, run.graph, top=3)
+    """The highest-scored missing links of the whole graph, each pair once.
+
+    Of a larger graph, a sample of nodes is asked for theirs.
+    """
+    asked = None
+    if run.graph.num_nodes > ASKED_NODES:
+        order = Stream(0, ("report",)).at("links").numpy().permutation(run.graph.num_nodes)
+        asked = torch.from_numpy(order[:ASKED_NODES]).sort().values
+    found = missing_links(z, run.net.decoder, run.graph, top=3, nodes=asked)
     low, high = torch.minimum(found.source, found.target), torch.maximum(found.source, found.target)
     _, first = np.unique((low * run.graph.num_nodes + high).numpy(), return_index=True)
     order = first[np.argsort(-found.logit.numpy()[first], kind="stable")][:SHOWN_LINKS]
