@@ -71,6 +71,18 @@ def every_step(play: Callable[[Path, Path, bool], None]) -> Callable[[Path, Path
     return saving
 
 
+def ingest(folder: Path, out: Path, resume: bool) -> None:
+    """``maskgae ingest``, which goes on by itself and refuses what is a store already."""
+    whole = (out / "manifest.json").exists()
+    table = ["--nodes", str(folder / "nodes.csv"), "--label", "group"]
+    sys.argv = ["maskgae", "ingest", str(folder / "edges.csv"), *table, "--out", str(out)]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code and not whole:
+            raise
+
+
 def records(folder: Path, out: Path, resume: bool) -> None:
     """The runner's records of two cells, on a graph in the place of a dataset."""
     graph = generate(90, 300, num_features=4, communities=3, seed=3)
@@ -89,6 +101,7 @@ SCENES = (
     Scene("training", fit(*QUICK, "--set", "training.epochs=60", "--checkpoint-every", "5")),
     Scene("checkpointing", every_step(fit(*QUICK, *VECTORS, "--set", "training.epochs=30"))),
     Scene("batches", every_step(fit(*QUICK, *BLOCKS, "--set", "training.epochs=8"))),
+    Scene("ingesting", ingest),
     Scene("results", fit("--set", "training.epochs=2")),
     Scene("records", records),
 )
@@ -96,6 +109,7 @@ SCENES = (
 READERS: dict[str, Callable[[Path], object]] = {
     ".safetensors": read_tensors,
     ".parquet": pq.read_table,
+    ".npy": lambda path: np.load(path).sum(),
     ".npz": lambda path: {name: array.sum() for name, array in np.load(path).items()},
     ".json": lambda path: json.loads(path.read_text()),
     ".toml": lambda path: tomllib.loads(path.read_text()),
@@ -107,5 +121,6 @@ READERS: dict[str, Callable[[Path], object]] = {
 def check_readable(folder: Path) -> None:
     """Reads every file that has a final name."""
     for path in folder.rglob("*"):
-        if path.is_file() and not path.name.startswith("."):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden:
             READERS[path.suffix](path)

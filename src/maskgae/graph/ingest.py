@@ -149,6 +149,8 @@ def ingest(
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
     with locked(out):
+        if (out / MANIFEST).exists():  # it may have been killed when only this was left to do
+            shutil.rmtree(out / WORK, ignore_errors=True)
         check_folder(out, force)
         table = _Table(nodes, label, missing, encoder)
         return _ingest(flow, edges, out, table, listener)
