@@ -93,6 +93,8 @@ def read_with(path: Path, reader: Callable[[Path], Any], kind: str) -> Any:
     """Reads a file of ours; what is missing or broken is an error that names it."""
     try:
         return reader(path)
+    except InputError:  # which says it already
+        raise
     except FileNotFoundError:
         raise InputError(
             f"{path} is missing: is {path.parent} a folder that 'fit' wrote?"

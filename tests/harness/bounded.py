@@ -12,6 +12,7 @@ import resource
 import select
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -135,6 +136,24 @@ def _settings(path: Path) -> None:
     Settings().updated(read_toml(path))
 
 
+def _ingest(path: Path) -> None:
+    from maskgae.graph.ingest import ingest
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = ingest(path, Path(folder) / "store")
+        store.verify()
+
+
+def _store(path: Path) -> None:
+    from maskgae.config import Settings
+    from maskgae.graph.store import open_store
+    from maskgae.model import MaskGAENet
+
+    graph = open_store(path).graph
+    settings = Settings().updated({"encoder.hidden": 4, "encoder.dim": 4})
+    MaskGAENet.for_graph(graph, settings).embed(graph)
+
+
 def _run(path: Path) -> None:
     from maskgae.report.of_run import report_data
     from maskgae.runs import load_run
@@ -149,6 +168,8 @@ ACTIONS: dict[str, Callable[[Path], None]] = {
     "ids": _ids,
     "settings": _settings,
     "run": _run,
+    "ingest": _ingest,
+    "store": _store,
 }
 
 

@@ -33,7 +33,7 @@ ALLOWED = {
     ("graph/raw.py", "read_planetoid_data"): "after the SHA-256 of every file was compared",
     ("graph/ogb.py", "torch.load"): "of files with known checksums, arrays alone",
     ("graph/imports.py", "np.load"): "of this installation's own cache, without pickles",
-    ("graph/arrays.py", "np.load"): "mapped or without pickles",
+    ("graph/arrays.py", "np.load"): "mapped, without pickles",
     ("graph/readers/tables.py", "load_npz"): "of this package, which reads headers first",
     ("graph/readers/matrices.py", "load_npz"): "of this package, which reads headers first",
     ("runs.py", "load_npz"): "of this package, which reads headers first",

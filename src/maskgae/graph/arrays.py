@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskgae.files import atomic
+from maskgae.graph.readers.archives import load_npy
+from maskgae.graph.readers.sources import open_file
 
 # The length of NumPy's header, which leaves room for any number of rows.
 _HEADER = 128
 _BLOCK = 2**24
+_ENTRIES = 2**22
 
 Array = NDArray[Any]
 
@@ -68,6 +71,19 @@ def mapped(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     """The array of a ``.npy`` file, mapped: to be read, or copied where it is written to."""
     try:
         array = np.load(path, mmap_mode=mode, allow_pickle=False)
-    except ValueError:  # an empty array cannot be mapped
-        array = np.load(path, allow_pickle=False)
+    except ValueError:  # an empty array cannot be mapped, nor one that claims more than is there
+        array = load_npy(open_file(path, (".npy",)))
     return np.asarray(array)
+
+
+def within(array: Array, low: int, high: int) -> bool:
+    """Whether all entries lie in ``low`` to ``high``, itself not; read block by block."""
+    flat = array.ravel("K")
+    blocks = (flat[i : i + _ENTRIES] for i in range(0, flat.size, _ENTRIES))
+    return all(block.min() >= low and block.max() < high for block in blocks)
+
+
+def ascends(array: Array) -> bool:
+    """Whether no entry is smaller than the one before it; read block by block."""
+    blocks = (array[i : i + _ENTRIES + 1] for i in range(0, array.size, _ENTRIES))
+    return all(bool((block[1:] >= block[:-1]).all()) for block in blocks)

@@ -15,7 +15,8 @@ features.json          how the table of nodes became features
 =====================  ======================================================================
 
 Whole numbers have 32 bits where they fit. A folder without a manifest is unfinished. Opening
-checks the files' sizes; :meth:`Store.verify` reads them all and compares checksums.
+checks the files' sizes, and taking the graph that no index points beyond it, since a store may come
+from anywhere; :meth:`Store.verify` reads all files and compares checksums.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ from torch import Tensor
 
 from maskgae.errors import InputError
 from maskgae.files import read_json, read_with, write_json
-from maskgae.graph.arrays import mapped
+from maskgae.graph.arrays import ascends, mapped, within
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import DenseFeatures, Features, SparseFeatures
 from maskgae.graph.graph import Cleaning, Graph, Structure
 from maskgae.graph.readers.ids import IdArray, as_ids
+from maskgae.graph.readers.parquet import ParquetTable
+from maskgae.graph.readers.sources import open_file
 
 MANIFEST, IDS, ENCODING = "manifest.json", "ids.parquet", "features.json"
 FORMAT = "maskgae-store-1"
@@ -56,6 +59,15 @@ ARRAYS: dict[str, tuple[str, Callable[[int, int, int], tuple[int | None, ...]]]]
     "features_indptr": ("i", lambda n, m, f: (n + 1,)),
     "features_indices": ("i", lambda n, m, f: (None,)),
     "features_values": ("f", lambda n, m, f: (None,)),
+}
+
+#: What the entries of each array stay below; ``None``: any number.
+BELOW: dict[str, Callable[[int, int, int], int | None]] = {
+    **dict.fromkeys(ARRAYS, lambda n, m, f: None),
+    "pairs": lambda n, m, f: n,
+    "indices": lambda n, m, f: n,
+    "pair_of_entry": lambda n, m, f: m,
+    "features_indices": lambda n, m, f: f,
 }
 
 #: The arrays of sparse features.
@@ -93,9 +105,10 @@ class Store:
     @cached_property
     def ids(self) -> IdArray:
         """What the nodes are called, ``[N]``."""
-        import pyarrow.parquet as pq
-
-        return as_ids(read_with(self.folder / IDS, pq.read_table, "Parquet")["id"])
+        [cells] = ParquetTable(open_file(self.folder / IDS, (".parquet",))).read([0])
+        if len(cells) != self.manifest["num_nodes"]:
+            raise InputError(f"{self.folder / IDS} must have a row for each node: ingest it again")
+        return as_ids(cells)
 
     @property
     def encoding(self) -> str | None:
@@ -105,7 +118,7 @@ class Store:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph, its arrays mapped; nothing is read before it is used."""
+        """The graph, its arrays mapped: looked through once, then read where they are used."""
         about = self.manifest
         graph = Graph(
             num_nodes=about["num_nodes"],
@@ -116,7 +129,7 @@ class Store:
             name=about["name"],
             cleaning=Cleaning(**about["cleaning"]),
         )
-        csr = CSR(self._tensor("indptr"), self._tensor("indices"), graph.num_nodes)
+        csr = self._csr("indptr", "indices", graph.num_nodes)
         return graph.with_structure(Structure(csr, self._tensor("pair_of_entry")))
 
     def verify(self) -> None:
@@ -145,15 +158,34 @@ class Store:
                 f"{path} must have the shape {list(shape)}, but it has {list(array.shape)} of "
                 f"{array.dtype}: ingest it again"
             )
+        high = BELOW[name](about["num_nodes"], about["num_pairs"], about["num_features"])
+        if high is not None and not within(array, 0, high):
+            raise InputError(f"{path} must have numbers from 0 to {high - 1:,}: ingest it again")
         return torch.from_numpy(array)
+
+    def _csr(self, indptr: str, indices: str, width: int, values: Tensor | None = None) -> CSR:
+        """Compressed rows; products would read beyond them if the pointers pointed anywhere."""
+        csr = CSR(self._tensor(indptr), self._tensor(indices), width, values)
+        at = csr.indptr.numpy()
+        if values is not None and values.numel() != csr.num_entries:
+            raise InputError(
+                f"{self.folder}: {SPARSE[2]} must be as many as {indices}: ingest it again"
+            )
+        if at[0] != 0 or at[-1] != csr.num_entries or not ascends(at):
+            raise InputError(
+                f"{self.folder / indptr}.npy must ascend from 0 to {csr.num_entries:,}: "
+                "ingest it again"
+            )
+        return csr
 
     def _features(self) -> Features | None:
         if self._has("features"):
             return DenseFeatures(self._tensor("features"))
         if not self._has(SPARSE[0]):
             return None
-        indptr, indices, values = map(self._tensor, SPARSE)
-        return SparseFeatures(CSR(indptr, indices, self.manifest["num_features"], values))
+        indptr, indices, values = SPARSE
+        width = self.manifest["num_features"]
+        return SparseFeatures(self._csr(indptr, indices, width, self._tensor(values)))
 
     def __repr__(self) -> str:
         return f"Store({str(self.folder)!r})"
@@ -174,6 +206,7 @@ def open_store(folder: Path) -> Store:
     manifest = read_json(folder / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{folder / MANIFEST} is not of the format {FORMAT}: ingest it again")
+    _check_manifest(manifest, folder / MANIFEST)
     for name, entry in manifest["files"].items():
         path = folder / name
         if not path.is_file() or path.stat().st_size != entry["bytes"]:
@@ -182,6 +215,31 @@ def open_store(folder: Path) -> Store:
                 "copy the store again or ingest it again"
             )
     return Store(folder, manifest)
+
+
+def _check_manifest(manifest: dict[str, Any], path: Path) -> None:
+    """Refuses a manifest whose entries are not of their types, or that names other files."""
+    rules: dict[str, Callable[[Any], bool]] = {
+        "name": lambda x: isinstance(x, str),
+        "digest": lambda x: isinstance(x, str),
+        "files": lambda x: (
+            x.keys() <= set(FILES) and all(_is_count(e["bytes"]) for e in x.values())
+        ),
+        "cleaning": lambda x: all(map(_is_count, vars(Cleaning(**x)).values())),
+        **dict.fromkeys(("num_nodes", "num_pairs", "num_features"), _is_count),
+        **dict.fromkeys(("notes", "label_names"), lambda x: all(isinstance(i, str) for i in x)),
+    }
+    for key, rule in rules.items():
+        try:
+            fits = rule(manifest[key])
+        except (KeyError, TypeError, AttributeError):
+            fits = False
+        if not fits:
+            raise InputError(f"{path}: '{key}' is not what maskgae writes: ingest it again")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
 
 
 def write_manifest(folder: Path, about: dict[str, Any]) -> None:

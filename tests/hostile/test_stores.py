@@ -1,0 +1,126 @@
+"""A store may come from a stranger too: what it maps is looked through before it is used."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.harness.bounded import Child, child
+from tests.hostile.test_files import CASES, Evil, npy
+
+from maskgae.graph.generate import generate
+from maskgae.graph.ingest import ingest
+
+SECONDS, MEGABYTES = 10, 400
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Child]:
+    with child() as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with sparse features, as it should be."""
+    folder = tmp_path_factory.mktemp("whole")
+    graph = generate(60, 200, seed=0)
+    lines = [f"{u},{v}" for u, v in graph.pairs.T.tolist()]
+    (folder / "edges.csv").write_text("source,target\n" + "\n".join(lines) + "\n")
+    rows = [f"{i},word{i} and{i % 5}" for i in range(60)]
+    (folder / "nodes.csv").write_text("id,text\n" + "\n".join(rows) + "\n")
+    ingest(folder / "edges.csv", folder / "store", nodes=folder / "nodes.csv")
+    assert (folder / "store" / "features_indices.npy").exists()
+    return folder / "store"
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Path:
+    shutil.copytree(whole, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def refused(reader: Child, store: Path, name: str) -> None:
+    """Refused with the file at fault named, after the manifest was made to fit the sizes."""
+    manifest = json.loads((store / "manifest.json").read_text())
+    if isinstance(manifest.get("files"), dict):
+        for file, entry in manifest["files"].items():
+            entry["bytes"] = (store / file).stat().st_size if (store / file).exists() else 0
+        (store / "manifest.json").write_text(json.dumps(manifest))
+    outcome = reader.read("store", store)
+    assert outcome.kind == "refused" and name in outcome.text, outcome.text
+    assert outcome.seconds < SECONDS and outcome.megabytes < MEGABYTES
+
+
+def test_a_whole_one_is_read(reader: Child, store: Path) -> None:
+    outcome = reader.read("store", store)
+    assert outcome.kind == "done", outcome.text
+
+
+@pytest.mark.parametrize(
+    "name", ["pairs", "indptr", "indices", "pair_of_entry", "features_indptr", "features_indices"]
+)
+@pytest.mark.parametrize("value", [-1, 2**31 - 1])
+def test_indices_that_point_elsewhere(reader: Child, store: Path, name: str, value: int) -> None:
+    array = np.load(store / f"{name}.npy", allow_pickle=False)
+    array.reshape(-1)[5] = value
+    np.save(store / f"{name}.npy", array)
+    refused(reader, store, name)
+
+
+@pytest.mark.parametrize("name", ["pairs", "features_values", "indptr"])
+def test_headers_that_lie(reader: Child, store: Path, tmp_path: Path, name: str) -> None:
+    path, mark = store / f"{name}.npy", tmp_path / "mark"
+    path.write_bytes(npy("<i8", (2, 10**12)))
+    refused(reader, store, name)
+    np.save(path, np.array([Evil(mark)], dtype=object))
+    refused(reader, store, name)
+    np.save(path, np.zeros(3))
+    refused(reader, store, name)
+    assert not mark.exists()
+
+
+def changed(**entries: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda manifest: manifest | entries
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        changed(num_nodes=10**12),
+        changed(num_nodes="many"),
+        changed(num_pairs=-1),
+        changed(files=[]),
+        changed(files={"../edges.csv": {"bytes": 1, "sha256": ""}}),
+        changed(cleaning={"a": 1}),
+        changed(name=[1]),
+        changed(notes=5),
+        changed(format="other"),
+        lambda manifest: [manifest],
+        lambda manifest: {},
+    ],
+)
+def test_manifests(reader: Child, store: Path, change: Callable[..., Any]) -> None:
+    path = store / "manifest.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    outcome = reader.read("store", store)
+    assert outcome.kind == "refused", outcome.text
+
+
+EDGES = [case for case in CASES if case[0] == "edges"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"), [case[1:] for case in EDGES], ids=[case[1] for case in EDGES]
+)
+def test_hostile_edges_are_not_ingested(
+    reader: Child, tmp_path: Path, name: str, content: Any, match: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content())
+    outcome = reader.read("ingest", path)
+    assert outcome.kind == "refused", outcome.text
+    assert outcome.seconds < SECONDS and outcome.megabytes < MEGABYTES
