@@ -10,4 +10,4 @@ def test_what_was_killed_ends_as_if_nothing_had_happened() -> None:
     command = [sys.executable, "-m", "tests.harness.crash", "--kills", "5", *scenes]
     done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "5 kills" in done.stdout and " 0 files differ, 0 unreadable" in done.stdout
+    assert "\n5 kills" in done.stdout and " 0 files differ, 0 unreadable" in done.stdout

@@ -4,11 +4,12 @@
 
 Commands run in forks of this process, which has imported everything, and are killed (SIGKILL):
 half of them at a moment drawn uniformly from the time that they take, half at a random flush of a
-file or folder, where one is written and not yet renamed, or renamed and not yet safe. After each
-kill every file under a final name must be whole. Then the command is given again, may be killed
-again, and once it ends all its files must equal, byte for byte, those of a run that nobody
-disturbed. So that they can, clocks stand still in the forks. Some runs are sent SIGINT or SIGTERM
-instead, which they may answer.
+file or folder, where one is written and not yet renamed, or renamed and not yet safe. Other runs
+end in the middle of a write, when a file grows beyond a random size (RLIMIT_FSIZE), or are sent
+SIGINT or SIGTERM, which they may answer. After each of these every file under a final name must be
+whole. Then the command is given again, may be killed again, and once it ends all its files must
+equal, byte for byte, those of a run that nobody disturbed. So that they can, clocks stand still in
+the forks.
 """
 
 from __future__ import annotations
@@ -41,11 +42,17 @@ PATIENCE = 300
 AT_MOST = 3
 
 
-def fork(action: Callable[[], None], log: Path, last_flush: int | None = None) -> int:
+def fork(
+    action: Callable[[], None],
+    log: Path,
+    last_flush: int | None = None,
+    largest_file: int | None = None,
+) -> int:
     """Runs an action in a fork of this process, with its output in a file; its number.
 
     Args:
         last_flush: the flush at which it dies, the first being 0.
+        largest_file: the size beyond which it dies of writing a file.
     """
     sys.stdout.flush()
     number = os.fork()
@@ -58,6 +65,9 @@ def fork(action: Callable[[], None], log: Path, last_flush: int | None = None) -
         signal.alarm(PATIENCE)
         _stop_clocks()
         _count_flushes(log.with_name("flushes"), last_flush)
+        if largest_file is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         action()
         code = 0
     except SystemExit as end:
@@ -133,14 +143,16 @@ class Site:
         self.log.unlink(missing_ok=True)
         resume = False
         for each in sent:
-            if each == signal.SIGKILL and rng.random() < 0.5:
-                last = rng.randrange(self.flushes)
-                self._after(waited(fork(self.play(resume), self.log, last)), each)
+            if each == signal.SIGXFSZ:
+                size = int(rng.uniform(0.05, 1) * len(rng.choice(list(self.wanted.values()))))
+                number = fork(self.play(resume), self.log, largest_file=size)
+            elif each == signal.SIGKILL and rng.random() < 0.5:
+                number = fork(self.play(resume), self.log, rng.randrange(self.flushes))
             else:
                 number = fork(self.play(resume), self.log)
                 time.sleep(rng.uniform(0, self.seconds))
                 os.kill(number, each)
-                self._after(waited(number), each)
+            self._after(waited(number), each)
             resume = True
         code = waited(fork(self.play(resume), self.log))
         self.counts["runs"] += 1
@@ -152,7 +164,9 @@ class Site:
 
     def _after(self, code: int, sent: int) -> None:
         """Counts what a signal did, and looks at what it left."""
-        if sent == signal.SIGKILL:
+        if sent == signal.SIGXFSZ:
+            self.counts["cut writes"] += code == -sent
+        elif sent == signal.SIGKILL:
             self.counts["kills"] += code == -sent
             self.counts["amid a write"] += bool(list(self.out.rglob(".*.tmp")))
             self.counts["with checkpoints"] += bool(list(self.out.glob("checkpoints/epoch-*")))
@@ -195,12 +209,13 @@ def run(kills: int, seed: int, names: list[str]) -> bool:
         while (done := sum(site.counts["kills"] for site in sites)) < kills:
             site = min(sites, key=lambda each: each.counts["kills"])
             site.disturb(rng, [signal.SIGKILL] * min(rng.randint(1, AT_MOST), kills - done))
+            site.disturb(rng, [signal.SIGXFSZ])
             if rng.random() < 0.5:
                 site.disturb(rng, [rng.choice((signal.SIGINT, signal.SIGTERM))])
     return report(sites, time.perf_counter() - started)
 
 
-COLUMNS = ("kills", "amid a write", "with checkpoints", "signals", "runs")
+COLUMNS = ("kills", "amid a write", "with checkpoints", "cut writes", "signals", "runs")
 
 
 def report(sites: list[Site], seconds: float) -> bool:
@@ -215,7 +230,8 @@ def report(sites: list[Site], seconds: float) -> bool:
             print(f"  {problem}")
     print(f"{'all':16}" + "".join(f"{total[name]:18}" for name in COLUMNS))
     print(
-        f"{total['kills']} kills and {total['signals']} other signals in {seconds:.0f} s: "
+        f"{total['kills']} kills, {total['cut writes']} cut writes and {total['signals']} other "
+        f"signals in {seconds:.0f} s: "
         f"{total['differences']} files differ, {total['unreadable']} unreadable files, "
         f"{sum(len(site.problems) for site in sites)} problems"
     )

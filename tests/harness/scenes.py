@@ -94,13 +94,17 @@ def records(folder: Path, out: Path, resume: bool) -> None:
 
 
 QUICK = ("--set", "training.eval_every=5", "--set", "training.patience=0")
+LONG = ("--set", "training.epochs=200")
+LAST = ("--set", "training.select=last")  # weights that know every step
 BLOCKS = ("--set", "training.fanouts=[5, 5]", "--set", "training.batch_pairs=100")
 VECTORS = ("--set", "encoder.node_embedding=256", "--set", "training.average=0.9")
 
 SCENES = (
-    Scene("training", fit(*QUICK, "--set", "training.epochs=60", "--checkpoint-every", "5")),
+    Scene(
+        "training", fit(*QUICK, *LAST, "--set", "training.epochs=200", "--checkpoint-every", "9")
+    ),
     Scene("checkpointing", every_step(fit(*QUICK, *VECTORS, "--set", "training.epochs=30"))),
-    Scene("batches", every_step(fit(*QUICK, *BLOCKS, "--set", "training.epochs=8"))),
+    Scene("batches", every_step(fit(*QUICK, *LAST, *BLOCKS, "--set", "training.epochs=8"))),
     Scene("ingesting", ingest),
     Scene("results", fit("--set", "training.epochs=2")),
     Scene("records", records),
