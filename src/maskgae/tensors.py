@@ -42,7 +42,9 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except SafetensorError as error:
         raise ValueError(str(error)) from None
     entry = json.loads(metadata.get(ENTRY, "{}"))
-    if entry.get("checksum") != _checksum(tensors, entry.get("about", {})):
+    if not isinstance(entry, dict) or not isinstance(entry.get("about"), dict):
+        raise ValueError("it does not say what it is about")
+    if entry.get("checksum") != _checksum(tensors, entry["about"]):
         raise ValueError("its content does not match its checksum, so it was damaged")
     return tensors, entry["about"]
 

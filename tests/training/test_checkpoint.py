@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from maskgae.config import Settings
 from maskgae.errors import InputError, RunError, StoppedError
@@ -167,3 +168,18 @@ def test_every_bit_that_flips_is_noticed(tmp_path: Path) -> None:
         broken.write_bytes(flipped)
         with pytest.raises(InputError, match=re.escape(str(broken))):
             read_tensors(broken)
+
+
+@pytest.mark.parametrize("entry", ["[]", "{}", '{"about": []}', '{"about": {}}', "no JSON"])
+def test_a_file_that_someone_else_wrote_is_refused(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "epoch-000001.safetensors"
+    save_file({"net.w": torch.ones(2)}, path, {"maskgae": entry})
+    with pytest.raises(InputError, match="that maskgae wrote"):
+        read_tensors(path)
+
+
+def test_weights_are_no_checkpoint(graph: Graph, tmp_path: Path) -> None:
+    write_tensors(tmp_path / "epoch-000009.safetensors", {"w": torch.ones(2)}, {"format": 1})
+    heard: list[str] = []
+    trainer(graph, None, {}, Checkpoints(tmp_path, resume=True, notice=heard.append)).run()
+    assert "is no checkpoint" in heard[0] and "starting afresh" in heard[1]

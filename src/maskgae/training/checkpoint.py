@@ -122,7 +122,10 @@ def whole_checkpoints(
         except InputError as error:
             notice(f"passed over a broken checkpoint: {error}")
             continue
-        yield path, Snapshot(tensors, about["facts"]), about["identity"]
+        if {"facts", "identity"} <= about.keys():
+            yield path, Snapshot(tensors, about["facts"]), about["identity"]
+        else:
+            notice(f"passed over {path}: it has weights, but is no checkpoint")
 
 
 def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
