@@ -45,7 +45,7 @@ class Case:
         load: makes the graph.
         changes: settings that differ from :data:`SETTINGS`.
         available: whether the graph can be had without a download.
-        updates: budget of the plain side's training towards its best validation AUC.
+        updates: budget of the plain side's training towards its best validation AUC; 0 for none.
         eval_every: updates between two validations, on both sides.
         published: seconds a step of the published code, by task, with edge masks.
     """
@@ -86,8 +86,8 @@ CASES: dict[str, Case] = {
         _named("Cora", published={"node": 0.177, "link": 0.166}),
         _named("CiteSeer", published={"node": 0.292, "link": 0.313}),
         _named("PubMed", published={"link": 0.713}, updates=300),
-        _named("Photo", published={"node": 1.215}, updates=300),
-        _named("Computers", changes={"encoder.dim": 256}, published={"node": 7.94}, updates=150),
+        _named("Photo", published={"node": 1.215}, updates=0),
+        _named("Computers", changes={"encoder.dim": 256}, published={"node": 7.94}, updates=0),
         generated("arXiv-size", 169_343, 1_157_799, 40, updates=120),
         generated("MAG-size", 736_389, 5_396_336, 349, updates=0),
     )
