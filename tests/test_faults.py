@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from tests.harness.faults import compiled, compiler
 
-pytestmark = pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+from maskgae import cli
+
+compiles = pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 ROOT = Path(__file__).parents[1]
 
 
+@compiles
 def test_faults_leave_no_half_written_file() -> None:
     command = [sys.executable, "-m", "tests.harness.faults", "--every", "9"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -46,8 +49,33 @@ for write in (in_python, in_native_code):
 """
 
 
+@compiles
 def test_a_careless_writer_is_found_out(tmp_path: Path) -> None:
     environment = {**os.environ, "LD_PRELOAD": str(compiled(tmp_path))}
     command = [sys.executable, "-c", CARELESS]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device", "/disk/a"), "No space left on device: '/disk/a'"),
+        (MemoryError(), "there is not enough memory"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(
+    error: Exception,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as exit_code:
+        cli.main()
+    assert exit_code.value.code == 1
+    text = capsys.readouterr().err
+    assert said in text and text.count("\n") == 1

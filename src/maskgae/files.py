@@ -39,6 +39,18 @@ def atomic(path: Path) -> Iterator[Path]:
         ) from error
 
 
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Work on files below a folder, of which one that fails ends it in a line that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"{error.filename or folder} could not be written ({error.strerror or error}): "
+            "make room, and begin again with the same command"
+        ) from error
+
+
 #: What :func:`atomic` calls its temporary files.
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 

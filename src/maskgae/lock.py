@@ -55,8 +55,9 @@ def _acquire(path: Path) -> int:
             f"{path.parent} is in use by another run (process {holder}): wait for it to end, or "
             "choose another folder"
         ) from None
-    os.ftruncate(handle, 0)
-    os.write(handle, str(os.getpid()).encode())
+    with suppress(OSError):  # on a full disk the lock holds without its holder's number
+        os.ftruncate(handle, 0)
+        os.write(handle, str(os.getpid()).encode())
     return handle
 
 

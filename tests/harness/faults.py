@@ -11,13 +11,14 @@ broken            one call fails with an input/output error
 short             one write takes half of its bytes, and the next goes on
 short_then_full   one write takes half of its bytes, then no space is left
 
-Afterwards each file has its old content or its whole new one, no temporary file stays, and the
-error, if there is one, is one line that names the file.
+Afterwards each file has its old content or its whole new one, no temporary file stays, the error,
+if there is one, is one line that names the file, and the same command without a fault mends it.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import ctypes
 import os
 import shutil
@@ -32,6 +33,12 @@ from typing import Any
 
 SOURCE = Path(__file__).with_name("faults.c")
 COUNT, KINDS = 0, {"full": 1, "broken": 2, "short": 3, "short_then_full": 4}
+
+#: The one result that is never written over another.
+STORE = "store"
+
+#: What is no result: the lock of a process, and what an ingest that was stopped goes on from.
+PASSING = {".lock", ".work"}
 
 Writer = Callable[[Path], None]
 
@@ -77,10 +84,13 @@ class Faults:
 def content(folder: Path) -> dict[str, bytes]:
     """Every file below a folder."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    files = (path for path in files if not PASSING & {*path.parts})
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def attacked(faults: Faults, write: Writer, every: int) -> Iterator[tuple[str, int, str]]:
+def attacked(
+    faults: Faults, write: Writer, every: int, *, replaces: bool = True
+) -> Iterator[tuple[str, int, str]]:
     """Kind and number of each fault that was injected, and what was wrong afterwards ("")."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve() / "out"
@@ -88,14 +98,16 @@ def attacked(faults: Faults, write: Writer, every: int) -> Iterator[tuple[str, i
         calls, _, said = faults.run(write, folder, COUNT, 0)
         assert said == "", said
         new = content(folder)
-        # Over an earlier result, and where there is none.
-        for old in ({file: b"old " + data[:50] for file, data in new.items()}, {}):
+        # Where there is nothing, and over an earlier result where that may be replaced.
+        earlier = {file: b"old " + data[:50] for file, data in new.items()}
+        for old in ({}, earlier) if replaces else ({},):
             for kind, number in KINDS.items():
                 for k in range(1, calls + 1, every):
                     _restore(folder, old)
                     _, failed, said = faults.run(write, folder, number, k)
                     if failed:
-                        yield kind, k, _wrong(said, content(folder), old, new)
+                        wrong = _wrong(said, content(folder), old, new)
+                        yield kind, k, wrong or _not_mended(write, folder, said, new)
 
 
 def _restore(folder: Path, files: dict[str, bytes]) -> None:
@@ -119,9 +131,16 @@ def _wrong(said: str, found: dict[str, bytes], old: dict[str, bytes], new: dict[
     if not said:
         return "" if found == new else "nothing was said, and not everything is written"
     names = {part for name in new for part in Path(name).parts}  # a folder could not be made
-    if "\n" in said or not any(name in said for name in names):
+    if "\n" in said or not any(name in said for name in {*names, *PASSING, "/out "}):
         return f"the error is not one line that names the file: {said!r}"
     return ""
+
+
+def _not_mended(write: Writer, folder: Path, said: str, new: dict[str, bytes]) -> str:
+    """What is still wrong after the same command without a fault, or nothing."""
+    if said:
+        write(folder)
+    return "" if content(folder) == new else "writing again does not mend it"
 
 
 def writers() -> dict[str, Writer]:
@@ -153,10 +172,21 @@ def writers() -> dict[str, Writer]:
             folder / "epoch-000001.safetensors", fit.net.state_dict(), {"epoch": 1}
         ),
         "page": lambda folder: write_page(folder / "report.html", page),
+        STORE: _store_writer(graph),
     }
     for ending in ("parquet", "csv", "tsv", "npz", "npy"):
         made[f"embedding .{ending}"] = _embedding_writer(write_embeddings, ending, ids, fit)
     return made
+
+
+def _store_writer(graph: Any) -> Writer:
+    """Ingests an edge list that lies elsewhere."""
+    from maskgae.graph.ingest import ingest
+
+    edges = Path(tempfile.mkdtemp()) / "edges.csv"
+    atexit.register(shutil.rmtree, edges.parent)
+    edges.write_text("".join(f"{u},{v}\n" for u, v in graph.pairs.T.tolist()))
+    return lambda folder: ingest(edges, folder) and None
 
 
 def _embedding_writer(write: Any, ending: str, ids: Any, fit: Any) -> Writer:
@@ -179,7 +209,7 @@ def main() -> int:
     faults, total, findings = Faults(), 0, 0
     for name, write in writers().items():
         tried: Counter[str] = Counter()
-        for kind, k, wrong in attacked(faults, write, options.every):
+        for kind, k, wrong in attacked(faults, write, options.every, replaces=name != STORE):
             tried[kind] += 1
             if wrong:
                 findings += 1

@@ -29,6 +29,10 @@ def main() -> None:
     except (InputError, RunError) as error:
         screen.err.print(f"[bold red]error:[/] {screen.plain(str(error))}", soft_wrap=True)
         sys.exit(2 if isinstance(error, InputError) else 1)
+    except (OSError, MemoryError) as error:
+        reason = "there is not enough memory" if isinstance(error, MemoryError) else error
+        screen.err.print(f"[bold red]error:[/] {screen.plain(reason)}", soft_wrap=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         screen.err.print("interrupted")
         sys.exit(130)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from maskgae.errors import InputError
+from maskgae.files import writing
 from maskgae.graph.arrays import Array, array_file, write_array
 from maskgae.graph.assemble import PART
 from maskgae.graph.generate import (
@@ -61,7 +62,7 @@ def generate_store(
         request.pop(other)
     check_request(num_nodes, num_pairs, num_features, communities, homophily, exponent, words)
     source = stream(seed, "generate")
-    with locked(out):
+    with locked(out), writing(out):
         check_folder(out, force)
         stages = Stages(out, {"generated": request}, listener)
         plan = blueprint(num_nodes, num_pairs, communities, homophily, exponent, source)

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from maskgae.errors import InputError
-from maskgae.files import atomic, read_json, read_with, write_json, write_text
+from maskgae.files import atomic, read_json, read_with, write_json, write_text, writing
 from maskgae.graph.arrays import write_array
 from maskgae.graph.assemble import directed_keys, write_pairs, write_rows
 from maskgae.graph.features import Features, SparseFeatures
@@ -148,7 +148,7 @@ def ingest(
     if like is not None:
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
-    with locked(out):
+    with locked(out), writing(out):
         if (out / MANIFEST).exists():  # it may have been killed when only this was left to do
             shutil.rmtree(out / WORK, ignore_errors=True)
         check_folder(out, force)
