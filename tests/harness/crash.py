@@ -72,6 +72,8 @@ def fork(
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:  # as Python answers SIGINT where the command line does not
+        code = 128 + signal.SIGINT
     except BaseException:
         traceback.print_exc()
     finally:
