@@ -21,7 +21,15 @@ from maskgae.graph.splits import LinkSplit, split_links
 from maskgae.graph.structural import StructuralFeatures
 from maskgae.model import MaskGAENet
 from maskgae.rng import Stream
-from maskgae.training import Checkpoints, FittedMaskGAE, Listener, MaskGAEMethod, TrainingState
+from maskgae.training import (
+    Checkpoints,
+    FittedMaskGAE,
+    Listener,
+    MaskGAEMethod,
+    TrainingState,
+    Validation,
+)
+from maskgae.training.parallel import ranks
 
 #: Labelled nodes that a probe is fitted and tested on; of a larger graph a sample is.
 JUDGED_NODES = 500_000
@@ -78,6 +86,41 @@ def fit_graph(
     if graph.num_pairs == 0:
         raise InputError(f"{graph.name} has no edges: there is nothing to learn from")
     stream = Stream(settings.seed)
+    graph, split, structural = _prepared(graph, settings, holdout, stream)
+    method = _WarmStart(settings, device, checkpoints, start)
+    run, fitted = _trained(method, settings, graph, split, listener)
+    embedding = _embedded(fitted.net, graph)
+    cell = Cell("link", graph.name, settings)
+    record = make_record(cell, [run])
+    record["audit"]["features_from_structure"] = structural is not None
+    if graph.labels is not None:
+        _add_label_metrics(record, settings, graph, embedding, stream)
+    return Fit(fitted.net, graph, split, structural, fitted.state, record, embedding)
+
+
+def follow_fit(
+    graph: Graph,
+    settings: Settings,
+    *,
+    holdout: bool = True,
+    device: str = "cpu",
+    start: dict[str, Tensor] | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> None:
+    """What the other ranks do of :func:`fit_graph`: their part of training and embedding."""
+    stream = Stream(settings.seed)
+    graph, split, _ = _prepared(graph, settings, holdout, stream)
+    train, validation = graph, None
+    if split is not None:
+        train, validation = split.train, Validation(split.val, split.val_negatives)
+    fitted = _WarmStart(settings, device, checkpoints, start).fit(train, validation, stream)
+    _embedded(fitted.net, graph)
+
+
+def _prepared(
+    graph: Graph, settings: Settings, holdout: bool, stream: Stream
+) -> tuple[Graph, LinkSplit | None, StructuralFeatures | None]:
+    """The graph and its split, with features from structure where it brought none."""
     split = None
     if holdout:
         split = split_links(graph, settings.split.val, settings.split.test, stream.at("split"))
@@ -87,15 +130,16 @@ def fit_graph(
         if split is not None:
             train = split.train.with_features(structural.transform(split.train))
             split = replace(split, train=train)
-    method = _WarmStart(settings, device, checkpoints, start)
-    run, fitted = _trained(method, settings, graph, split, listener)
-    embedding = fitted.embed(graph).cpu()
-    cell = Cell("link", graph.name, settings)
-    record = make_record(cell, [run])
-    record["audit"]["features_from_structure"] = structural is not None
-    if graph.labels is not None:
-        _add_label_metrics(record, settings, graph, embedding, stream)
-    return Fit(fitted.net, graph, split, structural, fitted.state, record, embedding)
+    return graph, split, structural
+
+
+def _embedded(net: MaskGAENet, graph: Graph) -> Tensor:
+    """The embedding of every node, each rank computing its rows; whole on rank 0 alone."""
+    here = ranks()
+    if here.alone:
+        return net.embed(graph).cpu()
+    own = net.embed(graph, here.rows(graph.num_nodes))
+    return here.gathered(own, graph.num_nodes).cpu()
 
 
 def _structural(train: Graph, settings: Settings, stream: Stream) -> StructuralFeatures | None:

@@ -33,6 +33,8 @@ class Step:
         - **targets:** ``[2, T]``, hidden pairs
         - **negatives:** ``[2, T * k]``, non-edges of the training graph
         - **degrees:** ``[n]``, degrees in the masked graph
+
+    ``weight`` is what its loss counts beside other ranks', 1 where all have as many targets.
     """
 
     x: Features
@@ -40,6 +42,7 @@ class Step:
     targets: Tensor
     negatives: Tensor
     degrees: Tensor
+    weight: float = 1.0
 
 
 class MaskGAENet(nn.Module):

@@ -64,18 +64,14 @@ def fit_and_save(
     """
     from maskgae.fitting import fit_graph
     from maskgae.runs import CHECKPOINTS, clear_run, save_run
-    from maskgae.training.checkpoint import Checkpoints, checkpoint_paths
+    from maskgae.training.checkpoint import checkpoint_paths
 
     signals, checkpoints = Signals(), None
     if not resume or not checkpoint_paths(out / CHECKPOINTS):
         clear_run(out)
     if resume is not None:
-        checkpoints = Checkpoints(
-            out / CHECKPOINTS,
-            settings.training.checkpoint_every,
-            resume=resume,
-            stop=signals.asked_to_stop,
-            notice=screen.notice,
+        checkpoints = _checkpoints(
+            out, settings, resume=resume, stop=signals.asked_to_stop, notice=screen.notice
         )
     try:
         with screen.training_progress(quiet) as progress, signals.watched(checkpoints is not None):
@@ -92,6 +88,29 @@ def fit_and_save(
     save_run(out, result, ids, **about)
     complete(out)
     return result.record
+
+
+def follow(graph: Any, settings: Any, out: Path, resume: bool, options: dict[str, Any]) -> None:
+    """Trains along with rank 0, which alone prints and writes."""
+    from maskgae.fitting import follow_fit
+
+    signals = Signals()
+    checkpoints = _checkpoints(out, settings, resume=resume, stop=signals.asked_to_stop)
+    try:
+        with signals.watched():
+            follow_fit(graph, settings, checkpoints=checkpoints, **options)
+    except StoppedError:
+        raise typer.Exit(128 + signals.received) from None
+
+
+def _checkpoints(out: Path, settings: Any, **more: Any) -> Any:
+    from maskgae.runs import CHECKPOINTS
+    from maskgae.training.checkpoint import Checkpoints
+    from maskgae.training.parallel import RankedCheckpoints, ranks
+
+    place = (out / CHECKPOINTS, settings.training.checkpoint_every)
+    here = ranks()
+    return Checkpoints(*place, **more) if here.alone else RankedCheckpoints(here, *place, **more)
 
 
 def complete(out: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.evaluate import evaluated
-from maskgae.cli.folder import claimed, complete, fit_and_save, write_report
+from maskgae.cli.folder import claimed, complete, fit_and_save, follow, write_report
 from maskgae.cli.options import (
     Assignments,
     CheckpointEvery,
@@ -142,40 +142,50 @@ def fit(
     from maskgae.estimator import resolve_settings
     from maskgae.files import write_json
     from maskgae.runs import is_complete, load_weights
+    from maskgae.training.parallel import launched, restarted
     from maskgae.training.plan import plan_fit
 
     check_writable(json)
     flags = {"training.checkpoint_every": checkpoint_every}
     values = overrides(config, assignments, flags)
-    with claimed(out, force=force, resume=resume):
-        if resume and is_complete(out):
-            complete(out)
-            done = f"the run in {screen.plain(out)} is complete: nothing to do"
-            screen.out.print(done, soft_wrap=True)
+    weights = None if start is None else load_weights(start)
+    if restarted():  # torchrun has lost a rank and started all of them again
+        resume, force = True, False
+    with launched(device) as (here, device):
+        options = {"holdout": bool(holdout), "device": device, "start": weights}
+        if not here.leads:
+            built, _, _ = _read(edges, nodes, label, missing)
+            prepare_torch(device, threads)
+            agreed = here.agreed(None)
+            if agreed is not None:
+                follow(built.graph, agreed, out, resume, options)
             return
-        built, encoder, store = _read(edges, nodes, label, missing)
-        prepare_torch(device, threads)
-        settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
-        plan = plan_fit(built.graph, settings, batch_pairs, given=values)
-        if not quiet:
-            _describe(built, encoder, plan)
-        record = fit_and_save(
-            built.graph,
-            plan.settings,
-            out,
-            built.ids,
-            quiet=quiet,
-            resume=resume,
-            options={
-                "holdout": bool(holdout),
-                "device": device,
-                "start": None if start is None else load_weights(start),
-            },
-            encoding=None if encoder is None else encoder.to_json(),
-            label_names=built.label_names,
-            notes=built.notes,
-            store=store,
-        )
+        with claimed(out, force=force, resume=resume):
+            if resume and is_complete(out):
+                here.agreed(None)
+                complete(out)
+                done = f"the run in {screen.plain(out)} is complete: nothing to do"
+                screen.out.print(done, soft_wrap=True)
+                return
+            built, encoder, store = _read(edges, nodes, label, missing)
+            prepare_torch(device, threads)
+            settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
+            plan = plan_fit(built.graph, settings, batch_pairs, given=values)
+            if not quiet:
+                _describe(built, encoder, plan)
+            record = fit_and_save(
+                built.graph,
+                here.agreed(plan.settings),
+                out,
+                built.ids,
+                quiet=quiet,
+                resume=resume,
+                options=options,
+                encoding=None if encoder is None else encoder.to_json(),
+                label_names=built.label_names,
+                notes=built.notes,
+                store=store,
+            )
     if not quiet:
         rate = record["facts"]["pairs_per_s"]
         screen.out.print(f"trained on {rate:,.0f} pairs a second", soft_wrap=True)

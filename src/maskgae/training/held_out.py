@@ -12,7 +12,8 @@ from maskgae.nn.blocks import Sampler
 from maskgae.objective import pair_logits
 from maskgae.rng import Stream
 from maskgae.training.method import Validation
-from maskgae.training.steps import fanouts_by_hop
+from maskgae.training.parallel import Ranks
+from maskgae.training.steps import ALONE, fanouts_by_hop
 
 #: Held-out pairs, and as many non-edges, that are scored by blocks. The standard error of an AUC
 #: around 0.9 from so many is 0.001.
@@ -33,12 +34,18 @@ class HeldOut:
         validation: the pairs.
         settings: which fan-outs, if any.
         stream: the root of the run's randomness.
+        ranks: who shares the scoring; all get all logits.
     """
 
     def __init__(
-        self, graph: Graph, validation: Validation, settings: Settings, stream: Stream
+        self,
+        graph: Graph,
+        validation: Validation,
+        settings: Settings,
+        stream: Stream,
+        ranks: Ranks = ALONE,
     ) -> None:
-        self.graph, self.fanouts = graph, fanouts_by_hop(settings)
+        self.graph, self.fanouts, self.ranks = graph, fanouts_by_hop(settings), ranks
         self.stream = stream.at("held_out")
         pairs, negatives = validation.pairs, validation.negatives
         if self.fanouts:
@@ -47,7 +54,10 @@ class HeldOut:
 
     def logits(self, net: MaskGAENet) -> tuple[Tensor, Tensor]:
         """Logits of the pairs and of the non-edges."""
-        logits = self._by_blocks(net) if self.fanouts else net.score(self.graph, self.pairs)
+        own = self.ranks.share(self.pairs)
+        self.ranks.align(net)
+        logits = self._by_blocks(net, own) if self.fanouts else net.score(self.graph, own)
+        logits = self.ranks.joined(logits, self.pairs.shape[1])
         return logits[: self.count].cpu(), logits[self.count :].cpu()
 
     def _some(self, pairs: Tensor, name: str) -> Tensor:
@@ -57,15 +67,15 @@ class HeldOut:
         return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:MOST_PAIRS]]
 
     @torch.no_grad()
-    def _by_blocks(self, net: MaskGAENet) -> Tensor:
+    def _by_blocks(self, net: MaskGAENet, own: Tensor) -> Tensor:
         training, device = net.training, next(net.parameters()).device
         net.eval()
         sampler, parts = Sampler(self.graph), []
-        for number, pairs in enumerate(self.pairs.split(PAIRS_A_BLOCK, dim=1)):
+        for number, pairs in enumerate(own.split(PAIRS_A_BLOCK, dim=1)):
             seeds, local = sampler.seeds(pairs)
             blocks = sampler.blocks(seeds, self.fanouts, self.stream.at("blocks", number))
             adjacencies = [adjacency.to(device) for adjacency in blocks.adjacencies]
             z = net.encoder(net.input(self.graph, blocks.nodes), adjacencies)[-1]
             parts.append(pair_logits(z, net.decoder, local.to(device)))
         net.train(training)
-        return torch.cat(parts)
+        return torch.cat(parts) if parts else torch.empty(0, device=device)

@@ -20,6 +20,7 @@ from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.held_out import HeldOut
 from maskgae.training.identity import identity_of
 from maskgae.training.method import Listener, Validation
+from maskgae.training.parallel import ranks
 from maskgae.training.state import TrainingState, restore, take_snapshot
 from maskgae.training.steps import Steps
 
@@ -47,11 +48,11 @@ class Trainer:
     ) -> None:
         self.net, self.graph, self.validation = net, graph, validation
         self.stream, self.listener, self.checkpoints = stream, listener, checkpoints
-        self.config = net.settings.training
-        self.steps = Steps(graph, net.settings, stream)
+        self.config, self.ranks = net.settings.training, ranks()
+        self.steps = Steps(graph, net.settings, stream, self.ranks)
         self.held_out: HeldOut | None = None
         if validation is not None:
-            self.held_out = HeldOut(graph, validation, net.settings, stream)
+            self.held_out = HeldOut(graph, validation, net.settings, stream, self.ranks)
         self.optimizer = torch.optim.Adam(
             net.parameters(),
             lr=self.config.lr,
@@ -59,6 +60,7 @@ class Trainer:
             fused=True,
         )
         self.average = Average(net, self.config.average) if self.config.average else None
+        self.module = self.ranks.wrapped(net)
         self.state = TrainingState()
         self._started = 0.0
 
@@ -72,6 +74,7 @@ class Trainer:
             self.average.swap(self.net)
         if self.config.select == "val_auc" and self.state.best_weights:
             self.net.load_state_dict(self.state.best_weights)
+        self.ranks.align(self.net)
         if self.steps.fanouts:
             reestimate(self.net, self.graph)
         return self.state
@@ -127,16 +130,25 @@ class Trainer:
             if state.epoch_step:
                 state.epoch_seconds = time.perf_counter() - self._started
                 self._between_steps()
-            loss = self.net(step, self.stream.at("noise", state.epoch, state.epoch_step))
+            noise = self.stream.at("noise", state.epoch, state.epoch_step)
+            loss = step.weight * self.module(step, self.ranks.own(noise))
             self.optimizer.zero_grad()
             loss.backward()
+            loss, targets = self._of_all_ranks(loss, step.targets.shape[1])
             self._update(loss)
             state.step, state.epoch_step = state.step + 1, state.epoch_step + 1
-            state.epoch_loss += float(loss.detach())
-            state.epoch_targets += step.targets.shape[1]
+            state.epoch_loss += float(loss)
+            state.epoch_targets += targets
             if self.config.max_steps and state.step >= self.config.max_steps:
                 break
         return state.epoch_loss / state.epoch_step
+
+    def _of_all_ranks(self, loss: Tensor, targets: int) -> tuple[Tensor, int]:
+        """The loss over the targets of all ranks, and their number."""
+        if self.ranks.alone:
+            return loss.detach(), targets
+        both = self.ranks.summed(torch.stack([loss.detach(), loss.new_tensor(float(targets))]))
+        return both[0] / self.ranks.world, round(float(both[1]))
 
     def _update(self, loss: Tensor) -> None:
         limit = self.config.clip or float("inf")

@@ -18,6 +18,7 @@ from maskgae.training.memory import (
     fit_memory,
     show_size,
 )
+from maskgae.training.parallel import local_ranks, ranks
 
 #: Targets of one update that are tried, from the most on.
 BATCHES = (65536, 32768, 16384, 8192, 4096, 2048, 1024)
@@ -49,7 +50,9 @@ class Plan:
         if config.fanouts:
             how += f" with {_words(config.fanouts)} neighbours a hop"
         sizes = f"about {show_size(self.needed)} of {show_size(self.available)} available"
-        return f"memory: {sizes}; training on {how}"
+        here = ranks()
+        shared = "" if here.alone else f", shared by {here.world} ranks"
+        return f"memory: {sizes}; training on {how}{shared}"
 
 
 def plan_fit(
@@ -66,7 +69,7 @@ def plan_fit(
     Raises:
         InputError: if the memory is too small for what is wanted, or for anything.
     """
-    available = available_memory()
+    available = available_memory() // local_ranks()
     plans = [
         Plan(choice, fit_memory(graph, choice), available)
         for choice in _choices(graph, settings, batch_pairs, given)

@@ -7,6 +7,7 @@ targets and negatives, where ``training.fanouts`` says how many neighbours to ke
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import torch
@@ -22,6 +23,9 @@ from maskgae.model import MaskGAENet, Step
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import Sampler
 from maskgae.rng import Stream
+from maskgae.training.parallel import Ranks
+
+ALONE = Ranks()
 
 
 class Steps:
@@ -31,10 +35,13 @@ class Steps:
         graph: the training graph; nothing that is held out is in it.
         settings: mask, objective and batches.
         stream: the root of the run's randomness.
+        ranks: which part of each batch is this process's.
     """
 
-    def __init__(self, graph: Graph, settings: Settings, stream: Stream) -> None:
-        self.graph, self.settings, self.stream = graph, settings, stream
+    def __init__(
+        self, graph: Graph, settings: Settings, stream: Stream, ranks: Ranks = ALONE
+    ) -> None:
+        self.graph, self.settings, self.stream, self.ranks = graph, settings, stream, ranks
         self.fanouts = fanouts_by_hop(settings)
         self.non_edges = NonEdges(graph)
 
@@ -79,7 +86,22 @@ class Steps:
         for number, batch in islice(batches, first, None):
             negatives = self.negatives(batch.numel(), epoch, number)
             noise = self.stream.at("blocks", epoch, number)
-            yield view.step(self.graph.pairs[:, batch].long(), negatives, noise)
+            own, negatives, weight = self._share(batch, negatives)
+            step = view.step(self.graph.pairs[:, own].long(), negatives, noise)
+            yield replace(step, weight=weight)
+
+    def _share(self, batch: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, float]:
+        """The rank's targets of a batch, their negatives, and the weight of their mean loss."""
+        if self.ranks.alone:
+            return batch, negatives, 1.0
+        if batch.numel() < self.ranks.world:  # everyone gets something to do
+            batch = batch.repeat(self.ranks.world)
+            negatives = negatives.repeat(1, self.ranks.world)
+        # [2, k, T], dealt out by target
+        by_target = negatives.view(2, batch.numel(), -1).transpose(1, 2)
+        own = self.ranks.share(batch)
+        dealt = self.ranks.share(by_target).transpose(1, 2).flatten(1)
+        return own, dealt, own.numel() * self.ranks.world / batch.numel()
 
 
 def fanouts_by_hop(settings: Settings) -> tuple[int, ...]:
