@@ -226,9 +226,9 @@ class Settings:
         return result
 
     def changed(self) -> dict[str, Any]:
-        """The settings that differ from the defaults, but for the seed."""
+        """The settings that differ from the defaults, of those that tell runs apart."""
         defaults = Settings().flat()
-        return {k: v for k, v in self.flat().items() if k != "seed" and v != defaults[k]}
+        return {k: v for k, v in self.flat().items() if k not in APART and v != defaults[k]}
 
     def digest(self) -> str:
         """Sixteen hex digits that stand for all settings but the seed.
@@ -264,6 +264,9 @@ _FIELDS: dict[str, tuple[Field[Any], Any]] = {
     key: (item, hint) for key, item, hint in _leaves(Settings)
 }
 KEYS: tuple[str, ...] = tuple(_FIELDS)
+
+#: Not what a cell is about: runs of one cell differ in the seed, and no result in the other.
+APART = ("seed", "training.checkpoint_every")
 
 
 def help_text(key: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-from maskgae.config import Settings
+from maskgae.config import APART, Settings
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.protocol import Run, run_seed
 from maskgae.experiment.record import make_record, peak_rss_mb, versions
@@ -89,7 +89,7 @@ def _same_settings(kept: dict[str, Any], cell: Cell) -> bool:
     One that is gone since then was at its default too: otherwise it would be in the digest.
     """
     own, defaults = json.loads(json.dumps(cell.settings.flat())), Settings().flat()
-    shared = (key for key in kept if key in own and key != "seed")
+    shared = (key for key in kept if key in own and key not in APART)
     known = all(own[key] == kept[key] for key in shared)
     new = (key for key in own if key not in kept)
     return known and all(own[key] == json.loads(json.dumps(defaults[key])) for key in new)
