@@ -139,7 +139,7 @@ def test_only_rank_0_saves_and_all_stop_together(
 
 # From here on real commands under torchrun.
 
-QUICK = ("--batch-pairs", "400", "--threads", "1", "--checkpoint-every", "1")
+QUICK = ("--batch-pairs", "400", "--threads", "1", "--checkpoint-every", "1", "--holdout", "0")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def torchrun(*arguments: Any, **more: Any) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    output, _ = process.communicate(timeout=300)
+    output, _ = process.communicate(timeout=600)
     assert process.returncode == 0, output
     return output
 
@@ -177,7 +177,7 @@ def workers(process: subprocess.Popen[str]) -> Iterator[int]:
 
 @pytest.mark.slow
 def test_a_killed_rank_costs_nothing_but_time(edges: Path, tmp_path: Path) -> None:
-    fit = ("-m", "maskgae", "fit", edges, *QUICK, "--set", "training.epochs=40", "--out")
+    fit = ("-m", "maskgae", "fit", edges, *QUICK, "--set", "training.epochs=20", "--out")
     words = finish(torchrun("--standalone", "--nproc-per-node", 2, *fit, tmp_path / "calm"))
     assert words.count("shared by 2 ranks") == 1  # rank 0 alone prints
     restarts = ("--nproc-per-node", 2, "--max-restarts", 2)
@@ -197,7 +197,7 @@ def test_two_machines_in_two_network_namespaces(edges: Path, tmp_path: Path) -> 
     if shutil.which("ip") is None or os.geteuid() != 0:
         pytest.skip("needs root and 'ip' to make network namespaces")
     names = [f"maskgae{os.getpid()}{side}" for side in "ab"]
-    fit = ("-m", "maskgae", "fit", edges, *QUICK, "--set", "training.epochs=10")
+    fit = ("-m", "maskgae", "fit", edges, *QUICK, "--set", "training.epochs=5")
     try:
         _join_namespaces(names)
         processes = [

@@ -141,7 +141,7 @@ def launched(device: str) -> Iterator[tuple[Ranks, str]]:
         torch.cuda.set_device(device)
     backend = "nccl" if device.startswith("cuda") else "gloo"
     try:
-        dist.init_process_group(backend, timeout=PATIENCE)
+        _meet(backend)
         yield ranks(), device
     except RuntimeError as error:
         if not any(word in str(error).lower() for word in ("gloo", "nccl", "connection", "peer")):
@@ -154,6 +154,14 @@ def launched(device: str) -> Iterator[tuple[Ranks, str]]:
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
+
+
+def _meet(backend: str) -> None:
+    """Finds the other ranks, under a name of this attempt: the last one's addresses are dead."""
+    store, rank, world = next(dist.rendezvous("env://", timeout=PATIENCE))  # type: ignore[no-untyped-call]
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    store = dist.PrefixStore(f"maskgae/attempt/{attempt}", store)  # type: ignore[attr-defined]
+    dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=PATIENCE)
 
 
 class RankedCheckpoints(Checkpoints):
