@@ -158,7 +158,7 @@ def launched(device: str) -> Iterator[tuple[Ranks, str]]:
 
 def _meet(backend: str) -> None:
     """Finds the other ranks, under a name of this attempt: the last one's addresses are dead."""
-    store, rank, world = next(dist.rendezvous("env://", timeout=PATIENCE))  # type: ignore[no-untyped-call]
+    store, rank, world = next(dist.rendezvous("env://", timeout=PATIENCE))  # type: ignore[attr-defined]
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     store = dist.PrefixStore(f"maskgae/attempt/{attempt}", store)  # type: ignore[attr-defined]
     dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=PATIENCE)
