@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 @compiles
 def test_faults_leave_no_half_written_file() -> None:
-    command = [sys.executable, "-m", "tests.harness.faults", "--every", "9"]
+    command = [sys.executable, "-m", "tests.harness.faults", "--every", "29"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " 0 half-written files" in done.stdout

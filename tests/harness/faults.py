@@ -149,11 +149,12 @@ def writers() -> dict[str, Writer]:
     import torch
 
     from maskgae.config import Settings
-    from maskgae.files import write_json
+    from maskgae.files import write_json, write_text
     from maskgae.fitting import fit_graph
     from maskgae.graph.generate import generate
     from maskgae.report.of_run import report_data
-    from maskgae.report.page import write_page
+    from maskgae.report.page import render
+    from maskgae.rng import Stream
     from maskgae.runs import load_run, save_run, write_embeddings
     from maskgae.tensors import write_tensors
 
@@ -164,14 +165,14 @@ def writers() -> dict[str, Writer]:
     ids = np.array([f"node {i}" for i in range(50)], dtype=object)
     with tempfile.TemporaryDirectory() as name:
         save_run(Path(name), fit, ids)
-        page = report_data(load_run(Path(name)))
+        page = render(report_data(load_run(Path(name))), Stream(0, ("report",)))
     made: dict[str, Writer] = {
         "run folder": lambda folder: save_run(folder, fit, ids),
         "record": lambda folder: write_json(folder / "record.json", fit.record),
         "checkpoint": lambda folder: write_tensors(
             folder / "epoch-000001.safetensors", fit.net.state_dict(), {"epoch": 1}
         ),
-        "page": lambda folder: write_page(folder / "report.html", page),
+        "page": lambda folder: write_text(folder / "report.html", page),  # as write_page ends
         STORE: _store_writer(graph),
     }
     for ending in ("parquet", "csv", "tsv", "npz", "npy"):
