@@ -205,3 +205,15 @@ def test_batches_are_asked_for_or_refused(
     monkeypatch.setenv("MASKGAE_MEMORY", "1MB")
     with pytest.raises(InputError, match=r"1 MiB are available: lower"):
         run(*edges, "--force", "--batch-pairs", "100")
+
+
+def test_too_few_labels_do_not_lose_a_run(tmp_path):
+    from maskgae.config import Settings
+    from maskgae.fitting import fit_graph
+    from maskgae.graph.generate import generate
+
+    graph = generate(60, 200, num_features=8, communities=1)
+    settings = Settings().updated({"training.epochs": 2})
+    record = fit_graph(graph, settings).record
+    assert "accuracy" not in record["metrics"]
+    assert "two classes" in record["protocol"]["probe"]

@@ -174,8 +174,12 @@ def _add_label_metrics(
     """What a linear probe reads off the embedding, beside the same from plain features."""
     if graph.num_nodes > JUDGED_NODES:
         graph, embedding = _sampled(graph, embedding, stream.at("judged"))
-    judge = Judge(settings.probe, graph, stream)
-    rows = {"": judge.embedding(embedding.numpy()), **judge.feature_rows()}
+    try:
+        judge = Judge(settings.probe, graph, stream)
+        rows = {"": judge.embedding(embedding.numpy()), **judge.feature_rows()}
+    except InputError as error:  # too few labels to judge by: the training is not lost for that
+        record["protocol"]["probe"] = f"left out: {error}"
+        return
     for name, row in rows.items():
         values = {key: summary([value]) for key, value in row.items()}
         target = record["metrics"] if name == "" else record["sanity"].setdefault(name, {})
