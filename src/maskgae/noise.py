@@ -45,6 +45,17 @@ def kept_positions(
     return drawn < threshold, 256 / threshold
 
 
+def fill_kept(out: Tensor, p: float, stream: Stream) -> float:
+    """Sets ``out`` to one where dropout keeps an entry and to zero elsewhere; returns the scale."""
+    threshold = keep_threshold(p)
+    drawn = random_bytes(out.numel(), stream, out.device).view(out.shape)
+    if out.device.type == "cpu":
+        np.less(drawn.numpy(), threshold, out=out.numpy(), casting="unsafe")
+    else:
+        torch.lt(drawn, threshold, out=out)
+    return 256 / threshold
+
+
 class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, keep: Tensor, scale: float) -> Tensor:

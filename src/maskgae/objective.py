@@ -23,6 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from maskgae.nn.passes import decoder_pass
 from maskgae.rng import Stream
 
 #: Numbers in one chunk of gathered pairs (4 MiB in float32). Chunks that fit a core's cache and
@@ -112,38 +113,44 @@ class _ChunkedPairLoss(torch.autograd.Function):
         each = negatives.shape[1] // count
         rows = max(1, CHUNK_NUMBERS // (z.shape[1] * (1 + each)))
         total = z.new_zeros(())
-        grad_z, grads = torch.zeros_like(z), [torch.zeros_like(p) for p in parameters]
+        grad_z = torch.zeros_like(z)
         # Memory that is used again stays in the cache and costs no page faults.
         size = min(rows, count) * (1 + each)
         buffers = [z.new_empty(size, z.shape[1]) for _ in range(3)]
+        run = decoder_pass(decoder, size)
         for number, start in enumerate(range(0, count, rows)):
             stop = min(start + rows, count)
             u, v = torch.cat(
                 [targets[:, start:stop], negatives[:, start * each : stop * each]], dim=1
             )
             # [pairs, d] each
-            z_u, z_v, product = (buffer[: u.numel()].detach() for buffer in buffers)
+            z_u, z_v, product = (buffer[: u.numel()] for buffer in buffers)
             torch.index_select(z, 0, u, out=z_u)
             torch.index_select(z, 0, v, out=z_v)
-            torch.mul(z_u, z_v, out=product).requires_grad_()
-            with torch.enable_grad():
-                noise = None if stream is None else stream.at("decoder", number)
-                logits = decoder(product, noise)
-                positive, negative = logits[: stop - start], logits[stop - start :]
-                value = loss(positive, negative.view(-1, each)).sum() / count
-                grad_product, *found = torch.autograd.grad(value, [product, *parameters])
-            total += value.detach()
+            torch.mul(z_u, z_v, out=product)
+            logits = run.forward(product, None if stream is None else stream.at("decoder", number))
+            value, grad_logits = _value_and_gradient(loss, logits, stop - start)
+            grad_product = run.backward(grad_logits.div_(count))
+            total += value / count
             grad_z.index_add_(0, u, z_v.mul_(grad_product))
             grad_z.index_add_(0, v, z_u.mul_(grad_product))
-            for grad, part in zip(grads, found, strict=True):
-                grad += part
-        ctx.save_for_backward(grad_z, *grads)
+        ctx.gradients = (grad_z, *run.grads)
         return total
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        grad_z, *grads = ctx.saved_tensors
-        return (grad * grad_z, None, *(grad * part for part in grads))
+        # As a rule nothing scales the loss, and then nothing need be multiplied.
+        grads = ctx.gradients if grad.item() == 1 else [grad * part for part in ctx.gradients]
+        return (grads[0], None, *grads[1:])
+
+
+def _value_and_gradient(loss: PairLoss, logits: Tensor, targets: int) -> tuple[Tensor, Tensor]:
+    """The summed loss of a chunk and its gradient; the first logits are those of the targets."""
+    with torch.enable_grad():
+        logits = logits.detach().requires_grad_()
+        value = loss(logits[:targets], logits[targets:].view(targets, -1)).sum()
+        (grad,) = torch.autograd.grad(value, [logits])
+    return value.detach(), grad
 
 
 @torch.no_grad()

@@ -75,11 +75,15 @@ class CSR:
     def select(self, keep: Tensor) -> CSR:
         """The matrix with only the flagged entries, ``[entries]`` bool, in their order."""
         kept = positions(keep)
-        before = torch.zeros(self.num_entries + 1, dtype=torch.long, device=keep.device)
-        torch.cumsum(keep, 0, out=before[1:])
+        # Counted in four bytes where that is enough, which halves the memory gone through.
+        dtype = torch.int32 if self.num_entries < 2**31 else torch.long
+        before = torch.empty(self.num_entries + 1, dtype=dtype, device=keep.device)
+        before[0] = 0
+        torch.cumsum(keep, 0, dtype=dtype, out=before[1:])
         values = None if self.values is None else self.values.index_select(0, kept)
         indices = self.indices.index_select(0, kept)
-        return CSR(before.index_select(0, self.indptr), indices, self.num_columns, values)
+        indptr = before.index_select(0, self.indptr).long()
+        return CSR(indptr, indices, self.num_columns, values)
 
     def rows(self, index: Tensor) -> CSR:
         """The matrix of the given rows, in the given order."""

@@ -110,10 +110,8 @@ class Adjacency:
         With :math:`s = (d + 1)^{-1/2}` an entry weighs :math:`s_i a_{ij} s_j`, computed once for
         all layers and both passes; self-loops are added apart, weighing :math:`s_i^2`.
         """
-        weighted, own = self._normalized_weights
-        transposed = (lambda: weighted) if self.symmetric else self._normalized_transposed
-        summed: Tensor = SparseProduct.apply(x, weighted, transposed)
-        return torch.addcmul(summed, x[: self.num_dst], own.to(x.dtype))
+        out: Tensor = _NormalizedProduct.apply(x, self)
+        return out
 
     @cached_property
     def _normalized_weights(self) -> tuple[CSR, Tensor]:
@@ -126,9 +124,6 @@ class Adjacency:
             values.mul_(csr.values)
         own = scale[: self.num_dst].square().unsqueeze(1)
         return CSR(csr.indptr, csr.indices, csr.num_columns, values), own
-
-    def _normalized_transposed(self) -> CSR:
-        return self._normalized_weights[0].transposed(self._order())
 
     def weighted_sum(self, x: Tensor, weights: Tensor) -> Tensor:
         r"""Sum over neighbours with a learnt weight for each entry and head.
@@ -162,6 +157,26 @@ class Adjacency:
 
     def __repr__(self) -> str:
         return f"Adjacency({self.num_dst}, {self.num_src}, entries={self.csr.num_entries})"
+
+
+class _NormalizedProduct(torch.autograd.Function):
+    """The product over neighbours with the self-loops added to it in place, both ways."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.adjacency = adjacency
+        weighted, own = adjacency._normalized_weights
+        return weighted.matmul(x).addcmul_(x[: adjacency.num_dst], own.to(x.dtype))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        adjacency: Adjacency = ctx.adjacency
+        weighted, own = adjacency._normalized_weights
+        if not adjacency.symmetric:
+            weighted = weighted.transposed(adjacency._order())
+        grad_x = weighted.matmul(grad)
+        grad_x[: adjacency.num_dst].addcmul_(grad, own.to(grad.dtype))
+        return grad_x, None
 
 
 class _Pick(torch.autograd.Function):

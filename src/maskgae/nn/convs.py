@@ -102,7 +102,7 @@ class GCNConv(Conv):
         if self._is_raw(sent):
             return self.lin(around)
         assert self.lin.bias is not None
-        return around + self.lin.bias
+        return around.add_(self.lin.bias)
 
 
 class SAGEConv(Conv):

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from maskgae.config import EncoderConfig
 from maskgae.errors import InputError
 from maskgae.graph.features import DenseFeatures, Features, JoinedFeatures
+from maskgae.nn.activations import activation
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import CONVS, Conv
 from maskgae.nn.linear import glorot
@@ -52,7 +53,7 @@ class Encoder(nn.Module):
         widths = [conv.heads * conv.out_channels for conv in convs]
         self.convs = nn.ModuleList(convs)
         self.norms = nn.ModuleList(_norm(config.norm, width) for width in widths)
-        self.activations = nn.ModuleList(_activation(config.activation) for _ in widths)
+        self.activations = nn.ModuleList(activation(config.activation) for _ in widths)
         self.widths = widths
 
     def reset_parameters(self, generator: torch.Generator) -> None:
@@ -133,9 +134,3 @@ def _norm(kind: str, width: int) -> nn.Module:
     kinds = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "none": nn.Identity}
     return kinds[kind](width)
 
-
-def _activation(kind: str) -> nn.Module:
-    if kind == "elu":
-        return nn.ELU(inplace=True)  # what comes in is never needed again
-    kinds = {"relu": nn.ReLU, "prelu": nn.PReLU, "none": nn.Identity}
-    return kinds[kind]()

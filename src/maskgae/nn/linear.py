@@ -29,7 +29,7 @@ class Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         out = x @ self.weight
-        return out if self.bias is None else out + self.bias
+        return out if self.bias is None else out.add_(self.bias)
 
     def __repr__(self) -> str:
         return f"Linear({self.in_channels}, {self.out_channels})"
