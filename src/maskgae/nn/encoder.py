@@ -133,4 +133,3 @@ def _convs(in_channels: int, config: EncoderConfig) -> list[Conv]:
 def _norm(kind: str, width: int) -> nn.Module:
     kinds = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "none": nn.Identity}
     return kinds[kind](width)
-

@@ -49,11 +49,12 @@ class MLPPass:
     """
 
     def __init__(self, decoder: MLP, rows: int) -> None:
-        *hidden, last = ((part.weight.detach(), part.bias.detach()) for part in decoder.layers)
-        self.p, self.last, self.biases = decoder.dropout, last, [bias for _, bias in hidden]
-        #: What dropout keeps counts this many times; 1 in the absence of noise.
-        self.scale, self.weights = 1.0, [weight for weight, _ in hidden]
-        self.grads = [torch.zeros_like(parameter) for parameter in decoder.parameters()]
+        parameters = [parameter.detach() for parameter in decoder.parameters()]
+        *self.weights, last = parameters[::2]
+        *self.biases, self.last_bias = parameters[1::2]
+        self.p, self.last = decoder.dropout, last.squeeze(1)
+        self.scale = 1.0  # what dropout keeps is multiplied by this
+        self.grads = [torch.zeros_like(parameter) for parameter in parameters]
         self._inputs: list[Tensor] = []
         self._kept = [weight.new_empty(rows, weight.shape[0]) for weight in self.weights]
         self._hidden = [weight.new_empty(rows, weight.shape[1]) for weight in self.weights]
@@ -72,22 +73,21 @@ class MLPPass:
             out = self._hidden[level][: x.shape[0]]
             x = torch.mm(x, self.scale * weight, out=out).add_(bias).relu_()
         self._inputs.append(x)
-        weight, bias = self.last
-        return torch.mv(x, weight.squeeze(1)).add_(bias)
+        return torch.mv(x, self.last).add_(self.last_bias)
 
     def backward(self, grad: Tensor) -> Tensor:
         """From the gradient of the logits ``[n]`` to that of the input ``[n, in]``."""
-        x, (weight, _) = self._inputs[-1], self.last
-        self.grads[-2] += torch.mv(x.T, grad).unsqueeze(1)
+        self.grads[-2] += torch.mv(self._inputs[-1].T, grad).unsqueeze(1)
         self.grads[-1] += grad.sum()
-        flowing = torch.outer(grad, weight.squeeze(1))
+        flowing = torch.outer(grad, self.last)
         for level in reversed(range(len(self.weights))):
             out, x = self._inputs[level + 1], self._inputs[level]
             flowing = torch.ops.aten.threshold_backward(flowing, out, 0)
             self.grads[2 * level].addmm_(x.T, flowing, alpha=self.scale)
             self.grads[2 * level + 1] += flowing.sum(0)
-            # The input of this level is not needed any more, so the gradient takes its place.
-            flowing = torch.mm(flowing, (self.scale * self.weights[level]).T, out=x)
+            # Nobody needs the first level's input any more, so the gradient takes its place.
+            weight = self.scale * self.weights[level]
+            flowing = torch.mm(flowing, weight.T, out=x if level == 0 else None)
             if self._noisy:
                 flowing.mul_(self._kept[level][: x.shape[0]])
         return flowing
