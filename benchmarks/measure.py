@@ -13,7 +13,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from benchmarks.parts import INSIDE, STAGES, timed_parts
 from benchmarks.plain import BATCH
 from benchmarks.roofline import count_step
 from benchmarks.sides import Curve, Ours, Pass, make_side
+from maskgae.config import TrainingConfig
 from maskgae.graph.features import SparseFeatures
 from maskgae.graph.graph import Graph
 from maskgae.rng import stream
@@ -120,9 +121,8 @@ def _peak() -> float:
 def parts(case: Case, options: argparse.Namespace) -> Answer:
     """Milliseconds of each stage of our step, with the default validation every ten epochs."""
     graph, validation = case.data()
-    side = Ours(case, graph, validation, batch_pairs=0)
-    trainer = side.trainer
-    trainer.validation = validation
+    trainer = Ours(case, graph, validation, batch_pairs=0).trainer
+    trainer.config = replace(trainer.config, eval_every=TrainingConfig().eval_every)
     trainer._epoch()
     answer: Answer = {"epochs": options.least}
     for key, targets in (("stages", STAGES), ("inside", INSIDE)):

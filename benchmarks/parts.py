@@ -18,6 +18,7 @@ import torch
 import maskgae.graph.features
 import maskgae.model
 import maskgae.nn.decoders
+import maskgae.nn.passes
 import maskgae.noise
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import SparseFeatures
@@ -49,6 +50,7 @@ INSIDE: Targets = {
         (SparseFeatures, "dropout"),
         (maskgae.graph.features, "dropout"),
         (maskgae.nn.decoders, "dropout"),
+        (maskgae.nn.passes, "fill_kept"),
         (maskgae.noise, "_kept"),
     ],
 }

@@ -97,8 +97,7 @@ class Ours:
     ) -> None:
         settings = case.settings.updated({"training.batch_pairs": batch_pairs})
         net = MaskGAENet.for_graph(graph, settings)
-        self.trainer = Trainer(net, graph, None, stream(0, "benchmark"))
-        self.validation = validation
+        self.trainer = Trainer(net, graph, validation, stream(0, "benchmark"))
 
     def run(self, limit: float = float("inf")) -> Pass:
         """One pass; the limit is for the slower side."""
@@ -115,10 +114,7 @@ class Ours:
             step = self.trainer.state.step
             if step - validated >= every:
                 validated = step
-                self.trainer.validation = self.validation
-                value = self.trainer._validate()
-                self.trainer.validation = None
-                _note(curve, spent, value, step)
+                _note(curve, spent, self.trainer._validate(), step)
                 if enough(curve):
                     return curve
 
