@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -141,3 +142,39 @@ def test_chart_is_drawn(load, tmp_path: Path):
 def test_break_even_is_where_times_cross(load):
     rows = [{"density": d, "ms": {"a": t, "b": 2.0}} for d, t in ((0.1, 1.0), (0.2, 3.0))]
     assert load("kernels").crossing(rows, "a", "b") == pytest.approx(0.15)
+
+
+def test_growth_is_carried_on_to_a_billion(load):
+    cost = {"cpu_s": 10.0, "seconds": 20.0, "anonymous_mb": 500.0, "mapped_mb": 100.0}
+    outcome = {
+        "val_auc": [0.8, 0.9],
+        "auc": 0.91,
+        "best_sanity": ["untrained", 0.85],
+        "pairs_per_s": 1e4,
+        "fanouts": [3],
+    }
+    sizes = {
+        str(pairs): {
+            "pairs": pairs,
+            "nodes": pairs // 10,
+            "store_mb": pairs / 1e4,
+            "generate": cost,
+            "fit": cost | outcome | {"anonymous_mb": pairs / 1e4},
+            "embed": cost | {"cpu_s": pairs / 1e6},
+        }
+        for pairs in (10**6, 10**7)
+    }
+    found = load("growth").tables({"sizes": sizes})
+    # 1e-4 MiB of store a pair, and 3e8 targets at 1e4 a second.
+    assert "| 1 | 97.7 GiB | 97.7 GiB | 4,578 | 8.3 h |" in found["billion"]
+    assert "80.0 → 90.0" in found["training"] and "85.0 (untrained)" in found["training"]
+    assert found["machine"] == "Not measured yet."
+    assert load("growth").tables({})["billion"] == "Not measured yet."
+
+
+def test_a_command_is_watched_from_outside(load, tmp_path: Path):
+    command = [sys.executable, "-c", "x = b'1' * 10**8; import time; time.sleep(0.5)"]
+    found = load("scale").watched(command, tmp_path / "log")
+    assert found["seconds"] > 0.5 and found["anonymous_mb"] > 95
+    with pytest.raises(SystemExit, match="failed"):
+        load("scale").watched([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "log")

@@ -29,10 +29,8 @@ from maskgae.training import (
     TrainingState,
     Validation,
 )
+from maskgae.training.memory import JUDGED_NODES
 from maskgae.training.parallel import ranks
-
-#: Labelled nodes that a probe is fitted and tested on; of a larger graph a sample is.
-JUDGED_NODES = 500_000
 
 #: Columns of the features that are made from a graph without any.
 STRUCTURAL_WIDTH = 128

@@ -56,13 +56,26 @@ def layer_outputs(
     levels = blocks.levels(nodes, len(encoder.convs))
     outputs = []
     for level, (sources, targets) in enumerate(pairwise(levels)):
-        sent, numbered = _sent(encoder, level, x, sources)
-        combine = partial(_combined, encoder, level, sent, numbered)
-        shape = (_count(graph, targets), encoder.widths[level])
-        out = blocks.sweep(targets, shape, sent.shape[1], combine)
+        out = _convolved(encoder, level, x, blocks, sources, targets)
+        _finish(encoder, level, out)
         outputs.append(out if nodes is None else out[_places(targets, nodes)])
         x = DenseFeatures(out)
     return outputs
+
+
+@torch.no_grad()
+def convolved_layers(encoder: Encoder, x: Features, graph: Graph) -> Iterator[Tensor]:
+    """Each layer's convolution of all nodes before it is normalised, ``[N, width]``.
+
+    The next layer is computed from what the normalisation makes of it when it is asked for, so
+    that whoever asks may set the normalisation first.
+    """
+    blocks = _Blocks(Adjacency.of(graph))
+    for level in range(len(encoder.convs)):
+        out = _convolved(encoder, level, x, blocks, None, None)
+        yield out
+        _finish(encoder, level, out)
+        x = DenseFeatures(out)
 
 
 @torch.no_grad()
@@ -92,17 +105,30 @@ def filled(rows: int, columns: int, part: Callable[[slice], Tensor]) -> Tensor:
     return out
 
 
-def _combined(
+def _convolved(
     encoder: Encoder,
     level: int,
-    sent: Tensor,
-    numbered: Tensor | None,
-    adjacency: Adjacency,
-    sources: Tensor,
+    x: Features,
+    blocks: _Blocks,
+    sources: Tensor | None,
+    targets: Tensor | None,
 ) -> Tensor:
-    """A layer's output of a chunk's destinations."""
+    """A layer's convolution for all its targets, ``None`` for all nodes."""
     conv: Any = encoder.convs[level]
-    return encoder.finish(level, conv.combine(sent[_places(numbered, sources)], adjacency))
+    sent, numbered = _sent(encoder, level, x, sources)
+    count = blocks.whole.num_src if targets is None else targets.numel()
+
+    def combine(adjacency: Adjacency, needed: Tensor) -> Tensor:
+        mixed: Tensor = conv.combine(sent[_places(numbered, needed)], adjacency)
+        return mixed
+
+    return blocks.sweep(targets, (count, encoder.widths[level]), sent.shape[1], combine)
+
+
+def _finish(encoder: Encoder, level: int, out: Tensor) -> None:
+    """Normalises and activates a layer's output where it lies."""
+    for part in out.split(max(1, CHUNK_NUMBERS // out.shape[1])):
+        part.copy_(encoder.finish(level, part.clone()))
 
 
 def _spread(x: Features, adjacency: Adjacency, sources: Tensor) -> Tensor:
@@ -186,10 +212,6 @@ class _Blocks:
         self.place[sources] = torch.arange(sources.numel())
         local = CSR(csr.indptr, self.place[csr.indices], sources.numel(), csr.values)
         return Adjacency(local, self.whole.degrees[sources]), sources
-
-
-def _count(graph: Graph, nodes: Tensor | None) -> int:
-    return graph.num_nodes if nodes is None else nodes.numel()
 
 
 def _places(numbered: Tensor | None, nodes: Tensor) -> Tensor:

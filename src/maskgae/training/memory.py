@@ -10,14 +10,16 @@ With :math:`N` nodes, :math:`M` pairs, :math:`F` features a node, layers of widt
     \mathrm{update} = 12 \left(n_0 F + \sum_l n_l w_l\right) + 4 \sum_l e_l c_l
 
     \mathrm{evaluation} = 150\,\mathrm{MB} + 150 M + 4 N \left(2 \sum_l w_l + D\right)
-    + [\mathrm{labels}]\; 16 N D
+    + [\mathrm{labels}]\; 16 \min(N, 500\,000) D
 
 bytes. 80 bytes a pair are the training graph with its rows and the non-edges' ranks; three numbers
 live beside each input and each output of a layer: the value, its gradient, and one of dropout and
 normalisation. An entry costs :math:`c = 10` numbers, six more a head for GAT, and four times the
 width for GATv2. Blocks overlap: :math:`x` draws from :math:`N` nodes are expected to be
-:math:`N (1 - e^{-x/N})` different ones. Above 2 GiB of layers' outputs, evaluation works in chunks,
-and what would not fit is mapped from files. ``docs/scale.md`` sets the formula beside measurements.
+:math:`N (1 - e^{-x/N})` different ones. Numbers of a store have 32 bits: a pair takes 50 bytes
+there, and 60 in the evaluation. Above 2 GiB of layers' outputs, the evaluation takes half of that,
+works in chunks of 1 GiB, and maps from files what would not fit. ``docs/scale.md`` sets the formula
+beside measurements.
 """
 
 from __future__ import annotations
@@ -27,13 +29,19 @@ import os
 import re
 from pathlib import Path
 
+import torch
+
 from maskgae.config import Settings
 from maskgae.errors import InputError
 from maskgae.graph.features import SparseFeatures
 from maskgae.graph.graph import Graph
 from maskgae.model import AT_ONCE
 from maskgae.nn.blocks import ALL
+from maskgae.nn.layerwise import CHUNK_NUMBERS
 from maskgae.training.steps import fanouts_by_hop
+
+#: Labelled nodes that a probe is fitted and tested on; of a larger graph a sample is.
+JUDGED_NODES = 500_000
 
 #: Pretends that this much memory is available, such as ``2GiB``.
 VARIABLE = "MASKGAE_MEMORY"
@@ -110,13 +118,16 @@ def fit_memory(graph: Graph, settings: Settings) -> float:
     widths = config.hidden * (config.layers - 1) + config.dim
     columns = widths if settings.embedding.layers == "all" else config.dim
     outputs = min(2 * nodes * widths, 2 * AT_ONCE) + min(nodes * columns, AT_ONCE)
-    evaluation = _FIXED + 150 * graph.num_pairs + 4 * outputs
+    held, evaluated = (50, 60) if graph.pairs.dtype == torch.int32 else (80, 150)
+    evaluation = _FIXED + evaluated * graph.num_pairs + 4 * outputs
+    if nodes * widths > AT_ONCE:
+        evaluation = _FIXED + evaluated // 2 * graph.num_pairs + 16 * CHUNK_NUMBERS
     if graph.labels is not None:
-        evaluation += 16 * nodes * columns
+        evaluation += 16 * min(nodes, JUDGED_NODES) * columns
     columns_in = 0 if graph.features is None else graph.features.num_columns
     parameters = columns_in * config.hidden + nodes * config.node_embedding  # nearly all of them
-    held = _FIXED + 80 * graph.num_pairs + 16 * parameters
-    return held + max(update_memory(graph, settings), evaluation)
+    always = _FIXED + held * graph.num_pairs + 16 * parameters
+    return always + max(update_memory(graph, settings), evaluation)
 
 
 def expected_targets(graph: Graph, settings: Settings) -> int:
