@@ -49,7 +49,7 @@ def _cost(sizes: list[Report]) -> str:
 
 
 def _training(sizes: list[Report]) -> str:
-    head = ["pairs", "neighbours a hop", "pairs a second", "fit", "held", "mapped"]
+    head = ["pairs", "updates", "neighbours a hop", "pairs a second", "fit", "held", "mapped"]
     head += ["validation AUC on the way", "test AUC", "best without training"]
     rows = []
     for found in (found for found in sizes if "fit" in found):
@@ -58,6 +58,7 @@ def _training(sizes: list[Report]) -> str:
         rows.append(
             [
                 f"{found['pairs']:,}",
+                f"{fit['updates']:,}",
                 ", ".join(map(str, fit["fanouts"])) or "all",
                 f"{fit['pairs_per_s']:,.0f}",
                 _seconds(fit),

@@ -109,7 +109,7 @@ def measure(pairs: int, folder: Path, tasks: Sequence[str], steps: int) -> Answe
         settings = [f"training.max_steps={steps}", "training.epochs=1000", "training.patience=0"]
         changes = [part for setting in settings for part in ("--set", setting)]
         fit = ["fit", str(store), "--batch-pairs", "65536", "--out", str(run), *changes]
-        answer["fit"] = watched([*maskgae, *fit], log) | _outcome(run)
+        answer["fit"] = watched([*maskgae, *fit], log) | _outcome(run) | {"updates": steps}
     if "fit" in tasks and "embed" in tasks:
         out = ["embed", str(run), "--out", str(folder / "z.parquet")]
         answer["embed"] = watched([*maskgae, *out], log)

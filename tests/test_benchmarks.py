@@ -152,6 +152,7 @@ def test_growth_is_carried_on_to_a_billion(load):
         "best_sanity": ["untrained", 0.85],
         "pairs_per_s": 1e4,
         "fanouts": [3],
+        "updates": 200,
     }
     sizes = {
         str(pairs): {
