@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 
 def maskgae(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -81,3 +82,10 @@ def test_evaluate_writes_the_record(tmp_path: Path) -> None:
         "untrained",
     }
     assert "MaskGAE" in result.stdout and "Adamic-Adar" in result.stdout
+
+
+def test_help_lists_every_command_in_its_order():
+    from maskgae.cli.app import ORDER, app
+
+    group = typer.main.get_group(app)
+    assert group.list_commands(typer.Context(group)) == list(ORDER)

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from maskgae import __version__
 
+#: The verbs as help lists them: a first look, one's own graph, the paper, what there is.
+ORDER = (
+    *("demo", "fit", "embed", "links", "score", "report", "ingest"),
+    *("evaluate", "reproduce", "ablate", "tune", "analyze", "datasets", "presets"),
+)
+
+
+class InOrder(TyperGroup):
+    """Lists the commands in the order in which a newcomer wants them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
 app = typer.Typer(
     name="maskgae",
+    cls=InOrder,
     help="Masked graph autoencoders: node embeddings and missing links from an unlabelled graph.",
     no_args_is_help=True,
     add_completion=False,
