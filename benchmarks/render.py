@@ -50,8 +50,10 @@ def machine(report: Report) -> str:
     if "machine" not in report:
         return MISSING
     about, rate = report["machine"], report["rates"]
-    quick = " A quick run: indicative only." if report["quick"] else ""
-    busy = [name for name, case in report.get("cases", {}).items() if case["load"] > 1.5]
+    cases = report.get("cases", {})
+    few = [name for name, case in cases.items() if case.get("quick")]
+    quick = f" Few passes, so indicative only: {', '.join(few)}." if few else ""
+    busy = [name for name, case in cases.items() if case["load"] > 1.5]
     load = f" Other jobs were running beside {', '.join(busy)}." if busy else ""
     lost = "".join(f"\n- not measured: {what}" for what in report.get("failures", []))
     return (

@@ -108,7 +108,7 @@ def test_work_is_counted_from_shapes(ask, load):
 
 def test_tables_fill_the_page(ask, load):
     render = load("render")
-    report = {"rates": load("machine").rates(quick=True), "scaling": [], "quick": True}
+    report = {"rates": load("machine").rates(quick=True), "scaling": []}
     report |= {"machine": load("machine").describe(), "date": "today"}
     case = ask("steps", "--least", "1", "--most", "1", "--budget", "0")
     case |= {"published": {"node": 1.0}, "parts": ask("parts"), "memory": {}}
@@ -126,7 +126,7 @@ def test_a_measurement_that_fails_is_reported(load, monkeypatch: pytest.MonkeyPa
     assert runner.ask("steps", "tiny", sides=("plain", "ours")) is None
     assert runner.failures == ["tiny: steps plain ours ended with code -15"]
     rates = load("machine").rates(quick=True)
-    report = {"machine": load("machine").describe(), "rates": rates, "quick": True, "date": "today"}
+    report = {"machine": load("machine").describe(), "rates": rates, "date": "today"}
     assert runner.failures[0] in load("render").machine(report | {"failures": runner.failures})
 
 
