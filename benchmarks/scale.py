@@ -62,7 +62,7 @@ def watched(command: Sequence[str], log: Path) -> Answer:
         "cpu_s": usage.ru_utime + usage.ru_stime,
         "anonymous_mb": peaks["RssAnon"] / 1024,
         "mapped_mb": peaks["RssFile"] / 1024,
-        "command": " ".join(command[3:]),
+        "command": " ".join(Path(word).name for word in command[3:]),
     }
 
 
