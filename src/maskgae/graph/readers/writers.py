@@ -101,7 +101,8 @@ def write_parts(
     separator = "," if ending == ".csv" else "\t"
     with whole_file(path) as file:
         if ending == ".parquet":
-            writer: Any = pyarrow.parquet.ParquetWriter(file, first.schema)
+            # Vectors hardly repeat a number: a dictionary of them would only cost time.
+            writer: Any = pyarrow.parquet.ParquetWriter(file, first.schema, use_dictionary=False)
         else:
             options = pyarrow.csv.WriteOptions(delimiter=separator)
             writer = pyarrow.csv.CSVWriter(file, first.schema, write_options=options)
