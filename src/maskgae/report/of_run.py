@@ -13,8 +13,8 @@ from maskgae.report.data import Array, ReportData
 from maskgae.rng import Stream
 from maskgae.runs import SavedRun
 
-#: Nodes whose missing links are looked for.
-ASKED_NODES = 20_000
+#: Pairs of vectors that may be compared in the search for missing links.
+COMPARED_PAIRS = 2 * 10**9
 
 #: Nodes of a large graph that its page shows.
 SHOWN_NODES = 5_000
@@ -98,10 +98,10 @@ def strongest_links(run: SavedRun, z: torch.Tensor) -> list[tuple[str, str, floa
 
     Of a larger graph, a sample of nodes is asked for theirs.
     """
-    asked = None
-    if run.graph.num_nodes > ASKED_NODES:
+    asked, count = None, COMPARED_PAIRS // max(1, run.graph.num_nodes)
+    if run.graph.num_nodes > count:
         order = Stream(0, ("report",)).at("links").numpy().permutation(run.graph.num_nodes)
-        asked = torch.from_numpy(order[:ASKED_NODES]).sort().values
+        asked = torch.from_numpy(order[:count]).sort().values
     found = missing_links(z, run.net.decoder, run.graph, top=3, nodes=asked)
     low, high = torch.minimum(found.source, found.target), torch.maximum(found.source, found.target)
     _, first = np.unique((low * run.graph.num_nodes + high).numpy(), return_index=True)
