@@ -1,7 +1,8 @@
 """What ``results/scale.json`` says, as tables, and what follows from it for a billion edges.
 
 Cost is taken to grow by the pair: the slope between the two largest graphs that were measured is
-carried on. Time is CPU time, which a busy machine changes least.
+carried on, or, where one was measured, what it costs a pair. Time is CPU time, which a busy machine
+changes least.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def _training(sizes: list[Report]) -> str:
 
 def _billion(sizes: list[Report]) -> str:
     fitted = [found for found in sizes if "fit" in found and "embed" in found]
-    if len(fitted) < 2:
+    if not fitted:
         return MISSING
     per_pair = {
         "store": _slope(fitted, lambda found: found["store_mb"]),
@@ -107,8 +108,11 @@ def _billion(sizes: list[Report]) -> str:
 
 
 def _slope(sizes: list[Report], value: Any) -> float:
-    """What a pair more costs, from the two largest graphs."""
-    small, large = sizes[-2:]
+    """What a pair more costs, from the two largest graphs, or from the only one."""
+    large = sizes[-1]
+    if len(sizes) == 1:
+        return float(value(large)) / float(large["pairs"])
+    small = sizes[-2]
     return float(value(large) - value(small)) / float(large["pairs"] - small["pairs"])
 
 
