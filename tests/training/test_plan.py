@@ -87,3 +87,11 @@ def test_attention_and_features_count(kind: str) -> None:
     base = memory.update_memory(with_words, settings())
     assert memory.update_memory(with_words, settings(encoder__kind=kind)) >= base
     assert base < memory.update_memory(GRAPH, settings(encoder__node_embedding=512))
+
+
+def test_epochs_leave_room_for_the_asked_updates():
+    graph = Graph.from_edges([(i, (i + j) % 400) for i in range(400) for j in (1, 2, 3, 4, 5)])
+    settings = Settings().updated({"training.epochs": 10, "training.max_steps": 200})
+    made = with_batches(graph, settings, 50)
+    updates = -(-memory.expected_targets(graph, made) // 50)
+    assert made.training.epochs * updates >= 200

@@ -98,7 +98,8 @@ def with_batches(
     if updates > 2 * MOST_STEPS:
         values["training.epoch_steps"] = updates = MOST_STEPS
     config = settings.training
-    values["training.epochs"] = math.ceil(config.epochs / updates)
+    # Where updates are limited, the epochs leave room for all of them.
+    values["training.epochs"] = math.ceil(max(config.epochs, config.max_steps) / updates)
     values["training.patience"] = math.ceil(config.patience / updates)
     values["training.eval_every"] = max(1, round(config.eval_every / updates))
     for fanout in FANOUTS:
