@@ -34,7 +34,7 @@ class Outcome:
         kind: ``done``, ``refused`` (an InputError of one line), ``failed`` (anything else that
             was raised), ``died`` or ``hung``.
         text: the error's message, or the end of its traceback.
-        seconds: how long it took.
+        seconds: the processor time that it took, which other work on the machine does not change.
         megabytes: by how much the child's resident memory had grown at its highest.
     """
 
@@ -177,7 +177,7 @@ def measured(action: str, path: Path) -> Outcome:
     """Reads a file in this process."""
     from maskgae.errors import InputError
 
-    before, start = _resident("VmRSS"), time.perf_counter()
+    before, start = _resident("VmRSS"), time.process_time()
     Path("/proc/self/clear_refs").write_text("5")  # the highest mark falls to the present
     kind, text = "done", ""
     try:
@@ -187,7 +187,7 @@ def measured(action: str, path: Path) -> Outcome:
         kind = "refused" if "\n" not in text and len(text) < 1000 else "failed"
     except Exception:
         kind, text = "failed", traceback.format_exc()[-1500:]
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return Outcome(kind, text, round(seconds, 4), round(_resident("VmHWM") - before, 1))
 
 

@@ -80,6 +80,7 @@ def assess(facts: GraphFacts) -> Assessment:
 
     Labels decide where there are enough of them, then features, then the structure alone.
 
+    >>> from maskgae.analysis.measures import measure_graph
     >>> ring = Graph.from_edges([(i, (i + 1) % 6) for i in range(6)], labels=[0, 1] * 3)
     >>> assess(measure_graph(ring)).suits
     'no'

@@ -40,8 +40,8 @@ class SortedRuns:
     ...     for keys in ([5, 1, 5], [4, 1]):
     ...         runs.add(np.array(keys))
     ...         runs.flush()
-    ...     [found.tolist() for found, _ in runs.ranges(100)]
-    [[1, 1, 4, 5]]
+    ...     np.concatenate([found for found, _ in runs.ranges(100)])
+    array([1, 1, 4, 5])
     """
 
     def __init__(self, folder: Path) -> None:
