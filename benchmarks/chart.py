@@ -70,12 +70,14 @@ def _shares(axes: Axes, cases: dict[str, Any]) -> None:
 
 
 def _sizes(axes: Axes, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        nodes, seconds = [row["nodes"] for row in rows], [row["ms"] / 1e3 for row in rows]
-        axes.loglog(nodes, seconds, "o-", color=OURS, label="ours")
-        even = [seconds[0] * n / nodes[0] for n in nodes]
-        axes.loglog(nodes, even, ":", color="#666666", label="in proportion")
-        axes.legend()
+    if not rows:
+        axes.set_axis_off()
+        return
+    nodes, seconds = [row["nodes"] for row in rows], [row["ms"] / 1e3 for row in rows]
+    axes.loglog(nodes, seconds, "o-", color=OURS, label="ours")
+    even = [seconds[0] * n / nodes[0] for n in nodes]
+    axes.loglog(nodes, even, ":", color="#666666", label="in proportion")
+    axes.legend()
     axes.set_xlabel("nodes, with 7 pairs each")
     axes.set_ylabel("seconds")
     axes.set_title("Time against size")

@@ -206,7 +206,7 @@ def finish(report: dict[str, Any], results: Path) -> None:
     except ModuleNotFoundError as error:
         print(f"no chart: {error.name} is not installed")
     else:
-        draw(report, results)
+        draw(render.settled(report), results)
     if results == RESULTS:
         render.main()
 
