@@ -28,7 +28,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.speed import RESULTS, ROOT
-from maskgae.cli.own import _grown
+from maskgae.cli.inputs import grown_graph
 from maskgae.evaluation.heuristics import link_heuristics
 from maskgae.evaluation.metrics import auc
 from maskgae.graph.datasets import load_dataset
@@ -146,7 +146,7 @@ def grown(folder: Path, graph: Graph, table: pd.DataFrame) -> float:
     command("embed", folder / "old", *new, "--out", folder / "grown.npy")
     # The same graph as the command read, to score pairs of it.
     saved = load_run(folder / "old")
-    seen, seen_ids = _grown(saved, folder / "grown.csv", folder / "all-nodes.csv")
+    seen, seen_ids = grown_graph(saved, folder / "grown.csv", folder / "all-nodes.csv")
     place = pd.Series(np.arange(ids.size), index=seen_ids)[ids].to_numpy()
     drawn = NonEdges(graph).sample(60 * int(held.sum()), stream(0, "benchmark", "negatives"))
     drawn = drawn.numpy()[:, (drawn.numpy() >= first_new).any(0)][:, : int(held.sum())]

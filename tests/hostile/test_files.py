@@ -9,7 +9,6 @@ import io
 import pickle
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tests.harness.bounded import Child, child
+from tests.harness.bounded import Child
 
 #: No hostile file may take longer, or more memory than the child had before.
 SECONDS, MEGABYTES = 10, 400
@@ -140,12 +139,6 @@ CASES = [
     ("settings", "long.toml", lambda: b"a=" + b"[" * MILLION, "64 KiB"),
     ("settings", "float.toml", lambda: b"mask.p=" + b"1" * 2000, "mask.p"),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def reader() -> Iterator[Child]:
-    with child() as process:
-        yield process
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.harness.bounded import Child, child
+from tests.harness.bounded import Child
 from tests.hostile.test_files import Evil, npy, npz
 
 from maskgae.config import Settings
@@ -20,12 +19,6 @@ from maskgae.graph.generate import generate
 from maskgae.runs import save_run
 
 SECONDS, MEGABYTES = 10, 400
-
-
-@pytest.fixture(scope="module")
-def reader() -> Iterator[Child]:
-    with child() as process:
-        yield process
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,19 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.harness.bounded import Child, child
+from tests.harness.bounded import Child
 from tests.hostile.test_files import CASES, Evil, npy
 
 from maskgae.graph.generate import generate
 from maskgae.graph.ingest import ingest
 
 SECONDS, MEGABYTES = 10, 400
-
-
-@pytest.fixture(scope="module")
-def reader() -> Iterator[Child]:
-    with child() as process:
-        yield process
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.evaluate import evaluated
 from maskgae.cli.folder import claimed, complete, fit_and_save, follow, write_report
+from maskgae.cli.inputs import grown_graph, node_numbers, read_graph
 from maskgae.cli.options import (
     Assignments,
     CheckpointEvery,
@@ -31,8 +32,6 @@ from maskgae.errors import InputError
 if TYPE_CHECKING:
     from maskgae.config import Settings
     from maskgae.graph.readers import BuiltGraph, TableEncoder
-    from maskgae.graph.store import Store
-    from maskgae.runs import SavedRun
     from maskgae.training.plan import Plan
 
 EdgeFile = Annotated[
@@ -154,7 +153,7 @@ def fit(
     with launched(device) as (here, device):
         options = {"holdout": bool(holdout), "device": device, "start": weights}
         if not here.leads:
-            built, _, _ = _read(edges, nodes, label, missing)
+            built, _, _ = read_graph(edges, nodes, label, missing)
             prepare_torch(device, threads)
             agreed = here.agreed(None)
             if agreed is not None:
@@ -167,7 +166,7 @@ def fit(
                 done = f"the run in {screen.plain(out)} is complete: nothing to do"
                 screen.out.print(done, soft_wrap=True)
                 return
-            built, encoder, store = _read(edges, nodes, label, missing)
+            built, encoder, store = read_graph(edges, nodes, label, missing)
             prepare_torch(device, threads)
             settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
             plan = plan_fit(built.graph, settings, batch_pairs, given=values)
@@ -217,7 +216,7 @@ def embed(
     saved = load_run(run)
     graph, ids = saved.graph, saved.ids
     if edges is not None:
-        graph, ids = _grown(saved, edges, nodes)
+        graph, ids = grown_graph(saved, edges, nodes)
     elif nodes is not None:
         raise InputError("--nodes goes with --edges: give the edges of the new graph too")
     embedding = saved.net.embed(graph)
@@ -251,7 +250,7 @@ def links(
     saved = load_run(run)
     asked = None
     if node:
-        asked = torch.from_numpy(_numbers(saved, node))
+        asked = torch.from_numpy(node_numbers(saved, node))
     z = saved.net.encode(saved.graph)[-1]
     found = missing_links(z, saved.net.decoder, saved.graph, top, asked)
     columns = {
@@ -286,7 +285,7 @@ def score(
     prepare_torch("cpu", threads)
     saved = load_run(run)
     source, target = read_id_pairs(pairs)
-    numbers = torch.from_numpy(np.stack([_numbers(saved, source), _numbers(saved, target)]))
+    numbers = torch.from_numpy(np.stack([node_numbers(saved, source), node_numbers(saved, target)]))
     scores = saved.net.score(saved.graph, numbers).sigmoid().numpy()
     columns = {"source": source, "target": target, "score": scores}
     write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
@@ -303,40 +302,6 @@ def report(run: RunFolder, threads: Threads = 0) -> None:
     saved = load_run(run)
     write_report(saved)
     screen.out.print(f"the page: {screen.plain(run / 'report.html')}", soft_wrap=True)
-
-
-def _read(
-    edges: Path, nodes: Path | None, label: str | None, missing: str
-) -> tuple[BuiltGraph, TableEncoder | None, Store | None]:
-    """The graph of files or of a store, and how its features came about."""
-    from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
-
-    if edges.is_dir():
-        return _read_store(edges, nodes, label)
-    if nodes is None and label is not None:
-        raise InputError("--label names a column of --nodes, and no --nodes was given")
-    listed = read_edges(edges)
-    if nodes is None:
-        return build_graph(listed), None, None
-    table = read_nodes(nodes, ids=listed.ids if nodes.suffix in (".npy", ".npz") else None)
-    encoder = fit_encoder(table, label, missing=missing)
-    return build_graph(listed, table, encoder), encoder, None
-
-
-def _read_store(
-    folder: Path, nodes: Path | None, label: str | None
-) -> tuple[BuiltGraph, TableEncoder | None, Store]:
-    from maskgae.graph.readers import BuiltGraph, TableEncoder
-    from maskgae.graph.store import open_store
-
-    store = open_store(folder)
-    if nodes is not None or label is not None:
-        raise InputError(
-            f"{folder} is a store, which has its table and its labels: give --nodes and --label "
-            "to 'maskgae ingest'"
-        )
-    encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
-    return BuiltGraph(store.graph, store.ids, store.label_names, store.notes), encoder, store
 
 
 def _describe(built: BuiltGraph, encoder: TableEncoder | None, plan: Plan) -> None:
@@ -377,73 +342,3 @@ def _in_words(settings: Settings) -> str:
         f"{'-'.join(map(str, widths))}, dropout {encoder.dropout:g}, "
         f"at most {training.epochs:,} epochs"
     )
-
-
-def _grown(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:
-    """A new graph with the features that the run's network reads, and its ids."""
-    from dataclasses import replace
-
-    from maskgae.graph.readers import (
-        TableEncoder,
-        build_graph,
-        find_ids,
-        read_edges,
-        read_nodes,
-    )
-
-    if saved.net.settings.encoder.node_embedding:
-        raise InputError(
-            "this run learnt a vector for each of its nodes, so it cannot embed other graphs: "
-            "fit with features, or without encoder.node_embedding"
-        )
-    if edges.is_dir():
-        return _grown_store(saved, edges, nodes)
-    listed = read_edges(edges)
-    if saved.encoding is not None:
-        if nodes is None:
-            raise InputError("this run was fitted with a table of nodes: give the new one, --nodes")
-        table = read_nodes(nodes)
-        built = build_graph(listed, table, TableEncoder.from_json(saved.encoding))
-        return built.graph, built.ids
-    built = build_graph(listed)
-    if saved.structural is None:
-        raise InputError("this run's features came from Python: use MaskGAE.load(...).transform")
-    known = find_ids(saved.ids, built.ids)
-    if (known < 0).any():
-        raise InputError(
-            f"{int((known < 0).sum()):,} nodes of the fitted graph are not in {edges}: features "
-            "from structure need the fitted nodes among the new graph's"
-        )
-    features = saved.structural.transform(built.graph, known)
-    return replace(built.graph, features=features), built.ids
-
-
-def _grown_store(saved: SavedRun, folder: Path, nodes: Path | None) -> tuple[Any, Any]:
-    """The graph of a store whose features were made as those of the run."""
-    from maskgae.graph.store import open_store
-
-    store = open_store(folder)
-    if nodes is not None:
-        raise InputError(f"{folder} is a store, which has its table of nodes: leave out --nodes")
-    columns = 0 if store.graph.features is None else store.graph.features.num_columns
-    if store.encoding != saved.encoding or columns != saved.net.encoder.in_channels:
-        raise InputError(
-            f"{folder} must have the features that {saved.folder} was fitted on, but its table "
-            "was encoded in another way: ingest it with --like RUN"
-        )
-    return store.graph, store.ids
-
-
-def _numbers(saved: SavedRun, names: Any) -> Any:
-    from maskgae.graph.readers import as_ids, find_ids
-
-    wanted = as_ids(list(names))
-    if wanted.dtype != saved.ids.dtype:
-        wanted = as_ids([str(name) for name in names])
-    found = find_ids(wanted, saved.ids)
-    if (found < 0).any():
-        unknown = [repr(str(name)) for name in wanted[found < 0][:5]]
-        raise InputError(
-            f"{int((found < 0).sum()):,} ids are not nodes of {saved.folder}: {', '.join(unknown)}"
-        )
-    return found

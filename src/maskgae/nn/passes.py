@@ -3,8 +3,7 @@ r"""A decoder run forward and backward by hand, chunk after chunk in the same me
 On the pairs of a step the decoder is small and its activations are large: the time goes into
 passes over memory, not into arithmetic. Autograd makes a fresh tensor for each of them; here every
 pass that can be made in place is, in buffers that stay in the cache, and the scale of what dropout
-keeps is folded into the weights. ``benchmarks/kernels.py`` times both ways; the tests hold them
-equal.
+keeps is folded into the weights. The tests hold both ways equal.
 """
 
 from __future__ import annotations
