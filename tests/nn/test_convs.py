@@ -47,13 +47,13 @@ def theirs(kind: str, heads: int) -> nn.Module:
 
 # The name of each of our weights in PyG's layer; their matrices are transposed.
 NAMES = {
-    "gcn": {"lin.weight": "lin.weight", "lin.bias": "bias"},
+    "gcn": {"lin.weight": "lin.weight", "bias": "bias"},
     "sage": {
         "neighbours.weight": "lin_l.weight",
-        "root.bias": "lin_l.bias",
+        "bias": "lin_l.bias",
         "root.weight": "lin_r.weight",
     },
-    "gin": {"lin.weight": "nn.weight", "lin.bias": "nn.bias", "eps": "eps"},
+    "gin": {"lin.weight": "nn.weight", "bias": "nn.bias", "eps": "eps"},
     "gat": {"lin.weight": "lin.weight", "att_src": "att_src", "att_dst": "att_dst", "bias": "bias"},
     "gatv2": {
         "lin_src.weight": "lin_l.weight",
@@ -116,7 +116,7 @@ def test_weighted_gcn_equals_pyg() -> None:
     with isolated_rng(stream(0, "pyg")):
         other = pyg.GCNConv(IN, OUT)
     other.lin.weight.data.copy_(ours.lin.weight.data.T)
-    other.bias.data.copy_(ours.lin.bias.data)
+    other.bias.data.copy_(ours.bias.data)
     data, weights = here.to_pyg(), here.weights[here.structure.pair_of_entry]
     out = ours(dense_features(here), Adjacency.of(here))
     close(out, other(data.x, data.edge_index, weights))

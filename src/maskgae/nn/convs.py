@@ -41,6 +41,7 @@ class Conv(nn.Module):
         in_channels: width of the input.
         out_channels: width of the output; of each head, for attention.
         heads: attention heads, concatenated; 1 elsewhere.
+        bias: whether :math:`b` is added at the end.
 
     Shapes:
         - **input:** ``[n_src, in_channels]`` features, ``[n_dst, n_src]`` adjacency
@@ -50,14 +51,19 @@ class Conv(nn.Module):
     #: Whether edge weights change what the layer computes.
     uses_weights = True
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
+    ) -> None:
         super().__init__()
         self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
+        self.bias = nn.Parameter(torch.zeros(heads * out_channels)) if bias else None
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draws all weights anew; layers with more than linear maps draw the rest themselves."""
         for part in self.children():
             part.reset_parameters(generator)  # type: ignore[operator]
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
 
     def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
         return self.combine(self.send(x), adjacency)
@@ -76,6 +82,11 @@ class Conv(nn.Module):
 
     def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         """The output of the destinations from what the sources sent."""
+        out = self.aggregate(sent, adjacency)
+        return out if self.bias is None else out.add_(self.bias)
+
+    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+        """The output without its bias, in memory of its own."""
         raise NotImplementedError
 
     def _is_raw(self, sent: Tensor) -> bool:
@@ -90,47 +101,49 @@ class Conv(nn.Module):
 class GCNConv(Conv):
     """Kipf and Welling's graph convolution (ICLR 2017)."""
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
-        super().__init__(in_channels, out_channels)
-        self.lin = Linear(in_channels, out_channels)
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__(in_channels, out_channels, bias=bias)
+        self.lin = Linear(in_channels, out_channels, bias=False)
 
     def sent_weight(self) -> Tensor:
         return self.lin.weight
 
-    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         around = adjacency.normalized(sent)
-        if self._is_raw(sent):
-            return self.lin(around)
-        assert self.lin.bias is not None
-        return around.add_(self.lin.bias)
+        return self.lin(around) if self._is_raw(sent) else around
 
 
 class SAGEConv(Conv):
     """Hamilton, Ying and Leskovec's mean aggregator (NeurIPS 2017)."""
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
-        super().__init__(in_channels, out_channels)
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__(in_channels, out_channels, bias=bias)
         self.neighbours = Linear(in_channels, out_channels, bias=False)
-        self.root = Linear(in_channels, out_channels)
+        self.root = Linear(in_channels, out_channels, bias=False)
 
     def sent_weight(self) -> Tensor:
         return torch.cat([self.neighbours.weight, self.root.weight], dim=1)
 
-    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
-        assert self.root.bias is not None
+    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         if self._is_raw(sent):
             around = self.neighbours(adjacency.mean(sent))
             return around + self.root(sent[: adjacency.num_dst])
         around, own = sent.split(self.out_channels, dim=1)
-        return adjacency.mean(around) + own[: adjacency.num_dst] + self.root.bias
+        return adjacency.mean(around) + own[: adjacency.num_dst]
 
 
 class GINConv(Conv):
     r"""Xu et al.'s sum aggregator (ICLR 2019) with one linear map and a learnt :math:`\epsilon`."""
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
-        super().__init__(in_channels, out_channels)
-        self.lin = Linear(in_channels, out_channels)
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__(in_channels, out_channels, bias=bias)
+        self.lin = Linear(in_channels, out_channels, bias=False)
         self.eps = nn.Parameter(torch.zeros(1))
 
     def reset_parameters(self, generator: torch.Generator) -> None:
@@ -140,12 +153,9 @@ class GINConv(Conv):
     def sent_weight(self) -> Tensor:
         return self.lin.weight
 
-    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         both = (1 + self.eps) * sent[: adjacency.num_dst] + adjacency.sum(sent)
-        if self._is_raw(sent):
-            return self.lin(both)
-        assert self.lin.bias is not None
-        return both + self.lin.bias
+        return self.lin(both) if self._is_raw(sent) else both
 
 
 class GATConv(Conv):
@@ -153,18 +163,18 @@ class GATConv(Conv):
 
     uses_weights = False
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
-        super().__init__(in_channels, out_channels, heads)
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__(in_channels, out_channels, heads, bias)
         self.lin = Linear(in_channels, heads * out_channels, bias=False)
         self.att_src = nn.Parameter(torch.zeros(heads, out_channels))
         self.att_dst = nn.Parameter(torch.zeros(heads, out_channels))
-        self.bias = nn.Parameter(torch.zeros(heads * out_channels))
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         super().reset_parameters(generator)
         glorot(self.att_src, generator)
         glorot(self.att_dst, generator)
-        nn.init.zeros_(self.bias)
 
     def multiplies(self, x: Features) -> bool:
         return True
@@ -172,7 +182,7 @@ class GATConv(Conv):
     def sent_weight(self) -> Tensor:
         return self.lin.weight
 
-    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         # [n_src, heads, d]
         h = sent.view(-1, self.heads, self.out_channels)
         # [n_src, heads], [n_dst, heads]
@@ -181,7 +191,7 @@ class GATConv(Conv):
         joined = adjacency.sources(src) + adjacency.destinations(dst)
         entries = F.leaky_relu(joined, NEGATIVE_SLOPE)
         own = F.leaky_relu(src[: adjacency.num_dst] + dst, NEGATIVE_SLOPE)
-        return _attend(h, entries, own, adjacency) + self.bias
+        return _attend(h, entries, own, adjacency)
 
 
 class GATv2Conv(Conv):
@@ -189,17 +199,17 @@ class GATv2Conv(Conv):
 
     uses_weights = False
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int = 1) -> None:
-        super().__init__(in_channels, out_channels, heads)
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
+    ) -> None:
+        super().__init__(in_channels, out_channels, heads, bias)
         self.lin_src = Linear(in_channels, heads * out_channels)
         self.lin_dst = Linear(in_channels, heads * out_channels)
         self.att = nn.Parameter(torch.zeros(heads, out_channels))
-        self.bias = nn.Parameter(torch.zeros(heads * out_channels))
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         super().reset_parameters(generator)
         glorot(self.att, generator)
-        nn.init.zeros_(self.bias)
 
     def multiplies(self, x: Features) -> bool:
         return True
@@ -207,7 +217,7 @@ class GATv2Conv(Conv):
     def sent_weight(self) -> Tensor:
         return torch.cat([self.lin_src.weight, self.lin_dst.weight], dim=1)
 
-    def combine(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
+    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
         assert self.lin_src.bias is not None and self.lin_dst.bias is not None
         src, dst = sent.split(self.heads * self.out_channels, dim=1)
         # [n_src, heads, d], [n_dst, heads, d]
@@ -215,7 +225,7 @@ class GATv2Conv(Conv):
         dst = (dst[: adjacency.num_dst] + self.lin_dst.bias).view(-1, self.heads, self.out_channels)
         entries = self._logits(adjacency.sources(src) + adjacency.destinations(dst))
         own = self._logits(src[: adjacency.num_dst] + dst)
-        return _attend(src, entries, own, adjacency) + self.bias
+        return _attend(src, entries, own, adjacency)
 
     def _logits(self, joined: Tensor) -> Tensor:
         return (F.leaky_relu(joined, NEGATIVE_SLOPE) * self.att).sum(-1)

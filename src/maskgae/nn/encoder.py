@@ -125,7 +125,10 @@ def _convs(in_channels: int, config: EncoderConfig) -> list[Conv]:
         last = level == config.layers - 1
         heads = config.heads if attention and not last else 1
         out = config.dim if last else config.hidden // heads
-        convs.append(CONVS[config.kind](width, out, heads=heads))
+        # Batch norm takes the mean away, and any bias with it: its gradient would be rounding
+        # errors alone, of which Adam makes steps as large as any other.
+        bias = config.norm != "batch"
+        convs.append(CONVS[config.kind](width, out, heads=heads, bias=bias))
         width = heads * out
     return convs
 
