@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from maskgae.errors import InputError
 from maskgae.experiment import Cell, Run, Store, evaluate, make_cell, make_record, run_missing
+from maskgae.experiment.peak import forget_peak, peak_rss_mb
 
 QUICK = {"training.epochs": 3, "encoder.hidden": 8, "encoder.dim": 8}
 
@@ -78,3 +80,18 @@ def test_a_record_of_one_seed_has_no_deviation() -> None:
 
 
 TIMES = {"train": 1.0, "evaluate": 0.5}
+
+
+def test_a_record_tells_the_most_memory_that_any_run_took() -> None:
+    runs = [Run(0, {}, {}, {}, {}, TIMES, peak) for peak in (100.0, 300.0, 200.0)]
+    assert make_record(quick_cell(), runs)["peak_rss_mb"] == 300.0
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system cannot")
+def test_a_peak_can_be_forgotten() -> None:
+    forget_peak()
+    before = peak_rss_mb()
+    np.ones(2**25).sum()
+    assert peak_rss_mb() > before + 200
+    forget_peak()
+    assert peak_rss_mb() < before + 100

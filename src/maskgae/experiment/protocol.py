@@ -22,6 +22,7 @@ from maskgae.evaluation.heuristics import link_heuristics
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.contest import Contest
 from maskgae.experiment.judge import Judge, Metrics
+from maskgae.experiment.peak import forget_peak, peak_rss_mb
 from maskgae.graph.datasets import public_link_split
 from maskgae.graph.graph import Graph
 from maskgae.graph.splits import (
@@ -49,6 +50,7 @@ class Run:
     audit: Mapping[str, Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
     time_s: Mapping[str, float] = field(default_factory=dict)
+    peak_rss_mb: float = field(default_factory=peak_rss_mb)
 
 
 def run_seed(
@@ -60,6 +62,7 @@ def run_seed(
     listener: Listener | None = None,
 ) -> Run:
     """Runs a cell with one seed; equal to the same seed's run among many."""
+    forget_peak()
     protocol = {"link": _run_link, "node": _run_node}[cell.task]
     return protocol(cell, graph, seed, device, listener)
 

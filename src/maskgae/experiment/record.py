@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import resource
-import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -38,7 +36,7 @@ def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[st
         "audit": _means([run.audit for run in runs]),
         "facts": _means([run.facts for run in runs]),
         "time_s": _times(runs, load_s),
-        "peak_rss_mb": peak_rss_mb(),
+        "peak_rss_mb": max(run.peak_rss_mb for run in runs),
         "versions": versions(),
         "threads": torch.get_num_threads(),
     }
@@ -68,12 +66,6 @@ def protocol_of(cell: Cell) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """The software that decides a result to the last digit."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-
-
-def peak_rss_mb() -> float:
-    """The largest resident memory of this process so far, in MiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
 
 
 def _summaries(rows: Sequence[Any]) -> dict[str, Any]:

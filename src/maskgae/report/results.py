@@ -66,7 +66,8 @@ def _label(row: Row) -> str:
     if cell.method != "maskgae":
         return f"{cell.dataset}, {cell.method}"
     kind = f", {cell.settings.encoder.kind}" if row.table == "encoders" else ""
-    return f"{cell.dataset}, {cell.settings.mask.kind}{kind}"
+    mask = cell.settings.mask.kind
+    return f"{cell.dataset}, {'no mask' if mask == 'none' else mask}{kind}"
 
 
 def _percent(summary: Mapping[str, Any] | None) -> str:
@@ -132,8 +133,10 @@ def _costs(rows: Iterable[tuple[Row, Record | None]]) -> str:
         train = record["time_s"]["train"] / len(record["seeds"])
         hidden = record["audit"].get("hidden_share")
         share = "" if hidden is None else f"{100 * hidden:.0f} %"
-        lines.append([_label(row), f"{train:.0f} s", share, f"`{row.command}`"])
-    return markdown_table(["", "training a seed", "pairs hidden", "command"], lines)
+        memory = f"{record['peak_rss_mb']:.0f} MB"
+        lines.append([_label(row), f"{train:.0f} s", memory, share, f"`{row.command}`"])
+    header = ["", "training a seed", "peak memory", "pairs hidden", "command"]
+    return markdown_table(header, lines)
 
 
 def _hard(rows: Iterable[tuple[Row, Record | None]]) -> str:
