@@ -157,12 +157,13 @@ def main(given: Sequence[str] | None = None) -> None:
     wanted = options.only or [*CASES, "scaling"]
     report |= runner.ask("rates", TINY.name) or {}
     report["date"] = time.strftime("%Y-%m-%d")
+    elsewhere = [line for line in report.get("failures", []) if line.split(":")[0] not in wanted]
     for name in wanted:
         if name == "scaling":
             report["scaling"] = scaling(runner)
         else:
             measure_case(runner, find_case(name), report)
-        report["failures"] = runner.failures
+        report["failures"] = elsewhere + runner.failures
         _write(path, report)
     finish(report, options.results)
 

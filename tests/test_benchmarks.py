@@ -130,6 +130,19 @@ def test_a_measurement_that_fails_is_reported(load, monkeypatch: pytest.MonkeyPa
     assert runner.failures[0] in load("render").machine(report | {"failures": runner.failures})
 
 
+def test_a_partial_run_keeps_what_others_could_not_measure(
+    load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    speed = load("speed")
+    old = {"failures": ["Cora: curve plain given up", "tiny: steps ours ended with code 1"]}
+    (tmp_path / "speed.json").write_text(json.dumps(old))
+    monkeypatch.setattr(speed.Runner, "ask", lambda *args, **options: None)
+    monkeypatch.setattr(speed, "finish", lambda *args: None)
+    speed.main(["--only", "tiny", "--quick", "--results", str(tmp_path)])
+    report = json.loads((tmp_path / "speed.json").read_text())
+    assert report["failures"] == ["Cora: curve plain given up"]
+
+
 def test_chart_is_drawn(load, tmp_path: Path):
     pytest.importorskip("matplotlib")
     side = {"ms": 10.0}

@@ -10,13 +10,21 @@ import typer
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Assignments, ConfigFile, MaskKind, overrides, prepare_torch
-from maskgae.cli.reproduce import Jobs, ResultsFolder, run_with_progress
-from maskgae.words import percent
+from maskgae.cli.reproduce import Jobs, ResultsFolder, Run, run_with_progress
+
+#: Filled in where it exists: in a checkout of the project.
+DOCUMENT = Path("docs/analysis.md")
 
 
 @app.command()
 def ablate(
-    what: Annotated[str, typer.Argument(metavar="p|q|alpha|dim|encoder|semantics|depth")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="p|q|alpha|dim|encoder|semantics|depth|all",
+            help="What is varied; all: the sweeps of docs/analysis.md, as they stand there.",
+        ),
+    ],
     dataset: Annotated[str, typer.Option(help="A name from 'maskgae datasets'.")] = "imports",
     task: Annotated[str, typer.Option(help="node or link.")] = "node",
     mask: MaskKind = None,
@@ -30,31 +38,27 @@ def ablate(
     assignments: Assignments = None,
     results: ResultsFolder = Path("results"),
     charts: Annotated[Path, typer.Option(help="Where charts are drawn.")] = Path("docs/charts"),
+    run: Run = True,
 ) -> None:
     """Vary one setting, keep the others, and draw what comes out."""
     from maskgae.experiment import Store
-    from maskgae.experiment.suites import SWEEPS, sweep_cells
+    from maskgae.experiment.sweeps import ABLATIONS, Ablation
 
-    extra = overrides(config, assignments)
-    chosen = _parsed(values)
-    kinds = [kind.strip() for kind in semantics.split(",")] if what != "semantics" else [""]
-    cells = {
-        kind: sweep_cells(
-            what,
-            dataset,
-            task,
-            mask,
-            chosen,
-            {**extra, **({"mask.semantics": kind} if kind else {})},
-        )
-        for kind in kinds
-    }
+    if what == "all":
+        ablations = list(ABLATIONS)
+    else:
+        kinds = tuple(kind.strip() for kind in semantics.split(","))
+        extra = overrides(config, assignments)
+        chosen = tuple(_parsed(values))
+        ablations = [Ablation(what, dataset, task, mask, kinds, chosen, seeds, extra)]
     prepare_torch("cpu", 1)
     store = Store(results)
-    tasks = [(cell, seed) for seed in range(seeds) for group in cells.values() for cell in group]
-    run_with_progress(tasks, store, jobs, quiet=False)
-    _draw(what, dataset, task, cells, store, range(seeds), charts)
-    screen.out.print(f"the paper: {SWEEPS[what].claim}")
+    if run:
+        tasks = [pair for ablation in ablations for pair in ablation.runs()]
+        run_with_progress(tasks, store, jobs, quiet=False)
+    for ablation in ablations:
+        _show(ablation, store, charts)
+    _write(ablations, store)
 
 
 def _parsed(values: str | None) -> list[Any]:
@@ -63,28 +67,31 @@ def _parsed(values: str | None) -> list[Any]:
     return [parse_assignment(f"x={text}")[1] for text in (values or "").split(",") if text]
 
 
-def _draw(
-    what: str, dataset: str, task: str, cells: Any, store: Any, seeds: range, folder: Path
-) -> None:
-    """One curve a semantics; mask ratios are drawn against the share that was really hidden."""
-    from maskgae.experiment.suites import SWEEPS
-    from maskgae.report.charts import curve_of, draw_curves
+def _show(ablation: Any, store: Any, charts: Path) -> None:
+    from maskgae.report.ablations import draw_ablation, finding, points, title
+    from maskgae.words import percent
 
-    metric = "auc" if task == "link" else "accuracy"
-    key, by_share = SWEEPS[what].key, what in ("p", "q")
-    curves = []
-    for kind, group in cells.items():
-        records = [store.record(cell, seeds) for cell in group]
-        settings = [cell.settings.flat()[key] for cell in group]
-        x = [100 * r["audit"]["hidden_share"] for r in records] if by_share else settings
-        x = [str(value) for value in x] if not by_share and what not in ("alpha",) else x
-        summaries = [record["metrics"][metric] for record in records]
-        curves.append(curve_of(kind or "by semantics", x, summaries))
-        for value, place, summary in zip(settings, x, summaries, strict=True):
-            shown = f", {float(place):.0f} % hidden" if by_share else ""
-            screen.out.print(f"{kind} {key}={screen.plain(value)}{shown}: {percent(summary)}")
-    title = f"{dataset}, {task}: effect of {key}"
-    x_label = "share of pairs hidden, %" if by_share else key
-    path = folder / f"{what}-{task}-{dataset.lower()}"
-    for made in draw_curves(path, curves, title, x_label, f"{metric}, %"):
+    found = points(ablation, store)
+    if not found:
+        return
+    screen.out.print(f"\n{title(ablation)}")
+    for kind, curve in found.items():
+        for point in curve:
+            hidden = "" if point.hidden is None else f", {100 * point.hidden:.0f} % hidden"
+            value = f"{ablation.sweep.key}={screen.plain(point.value)}"
+            screen.out.print(f"{kind} {value}{hidden}: {percent(point.summary)}".strip())
+    screen.out.print(f"The paper: {ablation.sweep.claim}. {finding(ablation, found)}", markup=False)
+    for made in draw_ablation(ablation, found, charts):
         screen.out.print(f"drawn: {screen.plain(made)}")
+
+
+def _write(ablations: Any, store: Any) -> None:
+    """Fills in the sweeps that the project's page shows, and only if they are run as it says."""
+    from maskgae.experiment.sweeps import ABLATIONS
+    from maskgae.report.ablations import ablation_blocks
+    from maskgae.report.blocks import fill_file
+
+    shown = [each for each in ablations if each in ABLATIONS]
+    if shown and DOCUMENT.exists():
+        fill_file(DOCUMENT, ablation_blocks(shown, store))
+        screen.out.print(f"tables written to {screen.plain(DOCUMENT)}")

@@ -16,7 +16,9 @@ ResultsFolder = Annotated[Path, typer.Option("--results", help="Where the record
 Datasets = Annotated[
     str | None, typer.Option("--datasets", help="Only these, separated by commas.")
 ]
-
+Run = Annotated[
+    bool, typer.Option("--run/--no-run", help="Run what is missing, or only write tables.")
+]
 
 #: Filled in where they exist: in a checkout of the project.
 DOCUMENTS = (Path("docs/results.md"), Path("README.md"))
@@ -36,9 +38,7 @@ def reproduce(
         list[Path] | None,
         typer.Option("--document", help="Where tables are filled in; repeatable."),
     ] = None,
-    run: Annotated[
-        bool, typer.Option("--run/--no-run", help="Run what is missing, or only write tables.")
-    ] = True,
+    run: Run = True,
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of the paper's tables and write them beside the published numbers."""

@@ -1,4 +1,4 @@
-"""The paper's tables and ablations as lists of cells."""
+"""The paper's tables as lists of cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from maskgae.errors import InputError, nearest
 from maskgae.experiment.cell import Cell, make_cell
-from maskgae.presets import preset, presets, recommended
+from maskgae.presets import preset, presets
 
 CITATION = ("Cora", "CiteSeer", "PubMed")
 AMAZON = ("Photo", "Computers")
@@ -121,73 +121,3 @@ PUBLISHED_ENCODERS = {
     ("path", "gat"): ((0.8218, 0.0023), (0.7299, 0.0030), (0.8184, 0.0046)),
     ("path", "gcn"): ((0.8430, 0.0039), (0.7380, 0.0081), (0.8358, 0.0045)),
 }
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One setting varied while the others stay: what an ablation runs."""
-
-    name: str
-    key: str
-    values: tuple[Any, ...]
-    mask: str | None
-    claim: str
-
-
-TENTHS = tuple(round(0.1 * i, 1) for i in range(1, 10))
-
-SWEEPS = {
-    sweep.name: sweep
-    for sweep in (
-        Sweep("p", "mask.p", TENTHS, "edge", "accuracy rises with p and is best at about 0.7"),
-        Sweep("q", "mask.q", TENTHS, "path", "accuracy rises with q and is best at about 0.7"),
-        Sweep(
-            "alpha",
-            "objective.alpha",
-            (0.0, 0.001, 0.002, 0.003, 0.005, 0.01),
-            None,
-            "a small degree loss helps, a large one hurts",
-        ),
-        Sweep(
-            "dim",
-            "encoder.dim",
-            (16, 32, 64, 128, 256, 512),
-            None,
-            "64 is enough; 64 to 512 do about equally well",
-        ),
-        Sweep(
-            "encoder", "encoder.kind", ("gcn", "sage", "gat", "gin", "gatv2"), None, "GCN is best"
-        ),
-        Sweep("semantics", "mask.semantics", ("strict", "reference"), None, "not in the paper"),
-        Sweep("depth", "encoder.layers", (1, 2, 3, 4), None, "two layers, four on arXiv"),
-    )
-}
-
-
-def sweep_cells(
-    name: str,
-    dataset: str,
-    task: str = "node",
-    mask: str | None = None,
-    values: Sequence[Any] = (),
-    overrides: dict[str, Any] | None = None,
-) -> list[Cell]:
-    """The cells of an ablation on one dataset, in the order of its values."""
-    if name not in SWEEPS:
-        raise InputError(f"no ablation is called '{name}': {nearest(name, SWEEPS)}")
-    sweep = SWEEPS[name]
-    chosen = mask or sweep.mask or "edge"
-    if sweep.mask and mask and mask != sweep.mask:
-        raise InputError(f"{sweep.key} belongs to {sweep.mask} masks, not to {mask} masks")
-    base = recommended(task, dataset, chosen)
-    settings = dict(base.overrides) if base else {}
-    settings.pop("mask.kind", None)
-    return [
-        make_cell(
-            task,
-            dataset,
-            mask=chosen,
-            overrides={**settings, **(overrides or {}), sweep.key: value},
-        )
-        for value in values or sweep.values
-    ]
