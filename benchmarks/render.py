@@ -7,12 +7,12 @@ is replaced by what the JSON files of ``benchmarks/results`` say. No number is t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmarks.roofline import CACHE, Work
 from benchmarks.speed import RESULTS, ROOT, ratio
+from maskgae.report.blocks import fill_file
 
 PAGE = ROOT / "docs" / "performance.md"
 Report = dict[str, Any]
@@ -256,20 +256,10 @@ def _cases(report: Report) -> Iterable[tuple[str, Report]]:
     return report.get("cases", {}).items()
 
 
-def fill(page: str, found: dict[str, str]) -> str:
-    """The page with every marked block replaced."""
-
-    def block(match: re.Match[str]) -> str:
-        name = match[1]
-        return f"<!-- begin {name} -->\n{found[name]}\n<!-- end {name} -->"
-
-    return re.sub(r"<!-- begin (\w+) -->\n.*?<!-- end \1 -->", block, page, flags=re.DOTALL)
-
-
 def main() -> None:
     path = RESULTS / "speed.json"
     report = json.loads(path.read_text()) if path.exists() else {}
-    PAGE.write_text(fill(PAGE.read_text(), tables(report)))
+    fill_file(PAGE, tables(report))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -31,9 +32,9 @@ import pyarrow.csv
 
 from benchmarks import machine
 from benchmarks.growth import tables
-from benchmarks.render import fill
 from benchmarks.speed import RESULTS, ROOT
 from maskgae.graph.store import open_store
+from maskgae.report.blocks import fill_file
 
 PAGE, RESULT = ROOT / "docs" / "scale.md", RESULTS / "scale.json"
 NODES_A_PAIR, FEATURES, PART = 0.1, 64, 2**21
@@ -109,21 +110,23 @@ def measure(pairs: int, folder: Path, tasks: Sequence[str], steps: int) -> Answe
         settings = [f"training.max_steps={steps}", "training.epochs=1000", "training.patience=0"]
         changes = [part for setting in settings for part in ("--set", setting)]
         fit = ["fit", str(store), "--batch-pairs", "65536", "--out", str(run), *changes]
-        answer["fit"] = watched([*maskgae, *fit], log) | _outcome(run) | {"updates": steps}
+        answer["fit"] = watched([*maskgae, *fit], log) | outcome(run)
     if "fit" in tasks and "embed" in tasks:
         out = ["embed", str(run), "--out", str(folder / "z.parquet")]
         answer["embed"] = watched([*maskgae, *out], log)
     return answer
 
 
-def _outcome(run: Path) -> Answer:
+def outcome(run: Path) -> Answer:
     """What a fit reached."""
     record = json.loads((run / "metrics.json").read_text())
     with (run / "history.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["val_auc"]]
+        rows = list(csv.DictReader(file))
+    batch = record["settings"]["training.batch_pairs"]
     sanity = {name: row["auc"]["mean"] for name, row in record["sanity"].items() if "auc" in row}
     return {
-        "val_auc": [float(row["val_auc"]) for row in rows],
+        "updates": sum(math.ceil(int(row["targets"]) / batch) if batch else 1 for row in rows),
+        "val_auc": [float(row["val_auc"]) for row in rows if row["val_auc"]],
         "auc": record["metrics"]["auc"]["mean"],
         "best_sanity": max(sanity.items(), key=lambda item: item[1]),
         "pairs_per_s": record["facts"]["pairs_per_s"],
@@ -152,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             report["sizes"][str(size)] = report["sizes"].get(str(size), {}) | found
             options.out.write_text(json.dumps(report, indent=1) + "\n")
     if options.out == RESULT:
-        PAGE.write_text(fill(PAGE.read_text(), tables(report)))
+        fill_file(PAGE, tables(report))
 
 
 if __name__ == "__main__":

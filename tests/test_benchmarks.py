@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from maskgae.nn.adjacency import Adjacency
+from maskgae.report.blocks import filled
 
 ROOT = Path(__file__).parents[1]
 
@@ -113,9 +114,9 @@ def test_tables_fill_the_page(ask, load):
     case = ask("steps", "--least", "1", "--most", "1", "--budget", "0")
     case |= {"published": {"node": 1.0}, "parts": ask("parts"), "memory": {}}
     report["cases"] = {"tiny": case | {"work": ask("roofline")}}
-    page = render.fill((ROOT / "docs" / "performance.md").read_text(), render.tables(report))
+    page = filled((ROOT / "docs" / "performance.md").read_text(), render.tables(report))
     assert page.count("| tiny |") >= 2
-    assert render.fill(page, render.tables(report)) == page
+    assert filled(page, render.tables(report)) == page
 
 
 def test_a_measurement_that_fails_is_reported(load, monkeypatch: pytest.MonkeyPatch):
@@ -192,3 +193,21 @@ def test_a_command_is_watched_from_outside(load, tmp_path: Path):
     assert found["seconds"] > 0.5 and found["anonymous_mb"] > 95
     with pytest.raises(SystemExit, match="failed"):
         load("scale").watched([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "log")
+
+
+@pytest.mark.parametrize(
+    ("name", "page"), [("overlap", "analysis.md"), ("batches", "scale.md"), ("scale", "scale.md")]
+)
+def test_pages_say_what_was_measured(load, name: str, page: str):
+    module, text = load(name), (ROOT / "docs" / page).read_text()
+    if not module.RESULT.exists():
+        pytest.skip("not measured yet")
+    make = module.blocks if name == "overlap" else module.tables
+    assert filled(text, make(json.loads(module.RESULT.read_text()))) == text
+
+
+def test_a_row_of_several_ranks_is_torchruns(load, tmp_path: Path):
+    row = load("batches").Row("PubMed", 4096, ranks=2, updates=5)
+    words = " ".join(row.command(["edges.csv"], tmp_path))
+    assert "torch.distributed.run --nproc-per-node 2 -m maskgae fit edges.csv" in words
+    assert "--batch-pairs 4096 --threads 1 --set training.max_steps=5" in words

@@ -19,8 +19,8 @@ from maskgae.nn.layerwise import filled, layer_outputs, smoothed
 from maskgae.objective import LOSSES, degree_loss, pair_logits, pair_loss
 from maskgae.rng import Stream
 
-#: Outputs of all layers, in numbers, up to which they are computed at once: 2 GiB in float32.
-AT_ONCE = 2**29
+#: Outputs of all layers, in numbers, up to which they are computed at once: 512 MiB in float32.
+AT_ONCE = 2**27
 
 
 @dataclass(frozen=True)
