@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from maskgae.errors import InputError
-from maskgae.graph.graph import Cleaning, Graph, NodeSplit
+from maskgae.graph.graph import Graph, NodeSplit
+from maskgae.graph.pairs import Cleaning
 
 # A triangle 0 1 2 with a tail 2 - 3, and node 4 on its own.
 TRIANGLE = [(0, 1), (2, 0), (1, 2), (3, 2)]

@@ -68,7 +68,8 @@ def reproduce(
     if run:
         run_with_progress(tasks, store, jobs, quiet)
     blocks = result_blocks(rows, store, first_seed)
-    places = documents or [path for path in DOCUMENTS if path.exists()]
+    # The project's own pages show the usual seeds; others are printed.
+    places = documents or [path for path in DOCUMENTS if path.exists() and first_seed == 0]
     for path in places:
         fill_file(path, blocks)
         screen.out.print(f"tables written to {screen.plain(path)}")

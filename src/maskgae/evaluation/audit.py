@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from maskgae.errors import RunError
-from maskgae.graph.graph import Graph, contains_keys, pair_keys
+from maskgae.graph.graph import Graph
+from maskgae.graph.pairs import contains_keys, pair_keys
 from maskgae.graph.splits import LinkSplit
 
 

@@ -10,7 +10,8 @@ from torch import Tensor
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.experiment.judge import Metrics
-from maskgae.graph.graph import Graph, pair_keys
+from maskgae.graph.graph import Graph
+from maskgae.graph.pairs import pair_keys
 from maskgae.graph.splits import LinkSplit
 from maskgae.rng import Stream
 

@@ -24,7 +24,8 @@ import torch
 
 from maskgae.errors import InputError
 from maskgae.graph.features import DenseFeatures, Features, as_features
-from maskgae.graph.graph import Cleaning, Graph
+from maskgae.graph.graph import Graph
+from maskgae.graph.pairs import Cleaning
 from maskgae.rng import Stream, stream
 
 Array = np.ndarray[Any, Any]

@@ -21,7 +21,6 @@ from maskgae.graph.generate import (
     is_exhausted,
     left_out,
 )
-from maskgae.graph.graph import Cleaning
 from maskgae.graph.ingest import (
     Facts,
     Listener,
@@ -30,6 +29,7 @@ from maskgae.graph.ingest import (
     write_features,
     write_ids,
 )
+from maskgae.graph.pairs import Cleaning
 from maskgae.graph.sorting import SortedRuns
 from maskgae.graph.store import Store
 from maskgae.lock import locked

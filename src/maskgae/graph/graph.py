@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from torch import Tensor
 from maskgae.errors import InputError
 from maskgae.graph.csr import CSR, csr_from_coordinates
 from maskgae.graph.features import Features, SparseFeatures, as_features
+from maskgae.graph.pairs import Cleaning, canonical_pairs, contains_keys, edge_array, pair_keys
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -29,23 +29,6 @@ class NodeSplit:
     train: Tensor
     val: Tensor
     test: Tensor
-
-
-@dataclass(frozen=True)
-class Cleaning:
-    """What was done to raw edges to make them a simple undirected graph."""
-
-    self_loops: int = 0
-    duplicates: int = 0
-    symmetrised: int = 0
-    isolated: int = 0
-
-    def __str__(self) -> str:
-        return (
-            f"{self.self_loops:,} self-loops dropped, {self.duplicates:,} duplicates merged, "
-            f"{self.symmetrised:,} directed edges symmetrised, "
-            f"{self.isolated:,} isolated nodes kept"
-        )
 
 
 @dataclass(frozen=True)
@@ -121,7 +104,7 @@ class Graph:
     node_split: NodeSplit | None = None
     weights: Tensor | None = None
     name: str = "graph"
-    cleaning: Cleaning = Cleaning()
+    cleaning: Cleaning = field(default_factory=Cleaning)
 
     def __post_init__(self) -> None:
         if self.features is not None and self.features.num_rows != self.num_nodes:
@@ -203,7 +186,7 @@ class Graph:
 
         Self-loops are dropped, repeated edges merged (their weights add up).
         """
-        array = _edge_array(edges)
+        array = edge_array(edges)
         features = None if features is None else as_features(features)
         if num_nodes is None:
             num_nodes = (
@@ -324,92 +307,6 @@ class Graph:
         return f"Graph({', '.join(parts)})"
 
 
-def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
-    """One number a pair, the same for both directions, ``[2, P] -> [P]``."""
-    return pairs.amin(0).long().mul_(num_nodes).add_(pairs.amax(0))
-
-
-def contains_keys(sorted_keys: Tensor, keys: Tensor) -> Tensor:
-    """Which of ``keys`` stand in the ascending ``sorted_keys``."""
-    if sorted_keys.numel() == 0:
-        return torch.zeros_like(keys, dtype=torch.bool)
-    place = torch.searchsorted(sorted_keys, keys).clamp_(max=sorted_keys.numel() - 1)
-    return sorted_keys[place] == keys
-
-
-def canonical_pairs(
-    edges: np.ndarray[Any, Any], num_nodes: int, weights: Any = None
-) -> tuple[Tensor, Tensor | None, Cleaning]:
-    """Sorted unique pairs ``u < v`` of raw edges ``[2, E]``, with summed weights and the counts.
-
-    An edge that repeats another in the same direction is a duplicate; one whose opposite is not
-    given is symmetrised.
-    """
-    _check_ids(edges, num_nodes)
-    u, v = edges
-    proper = u != v
-    low, high = np.minimum(u, v)[proper], np.maximum(u, v)[proper]
-    keys = low * np.int64(num_nodes) + high
-    unique, inverse = np.unique(keys, return_inverse=True)
-    directed = np.unique(u[proper] * np.int64(num_nodes) + v[proper]).size
-    pairs = torch.from_numpy(np.stack([unique // max(1, num_nodes), unique % max(1, num_nodes)]))
-    summed = None
-    if weights is not None:
-        values = np.asarray(weights, dtype=np.float64)
-        if values.shape != u.shape:
-            raise InputError(
-                f"weights need one value an edge: there are {u.size:,} edges and {values.size:,} "
-                "weights"
-            )
-        values = values[proper]
-        _check_weights(values)
-        summed = torch.from_numpy(np.bincount(inverse, values, unique.size).astype(np.float32))
-    touched = np.unique(pairs.numpy()).size
-    cleaning = Cleaning(
-        self_loops=int(u.size - keys.size),
-        duplicates=int(keys.size - directed),
-        symmetrised=int(2 * unique.size - directed),
-        isolated=int(num_nodes - touched),
-    )
-    return pairs, summed, cleaning
-
-
-def _edge_array(edges: Any) -> np.ndarray[Any, Any]:
-    try:
-        array = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
-    except ValueError:
-        raise InputError(
-            "edges must have shape [2, E] or [E, 2], not rows of unlike length"
-        ) from None
-    if array.size == 0:
-        return np.empty((2, 0), dtype=np.int64)
-    if array.ndim != 2 or 2 not in array.shape:
-        raise InputError(f"edges must have shape [2, E] or [E, 2], not {list(array.shape)}")
-    if array.shape[0] != 2 or (array.shape == (2, 2) and isinstance(edges, Sequence)):
-        array = array.T
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"edges must be whole numbers from 0 on, not {array.dtype}")
-    return array.astype(np.int64)
-
-
 def _is_symmetric(matrix: Any) -> bool:
     """Whether each edge stands in both directions with one weight, which then counts half each."""
     return bool((abs(matrix - matrix.T) > 0).nnz == 0)
-
-
-def _check_ids(edges: np.ndarray[Any, Any], num_nodes: int) -> None:
-    if edges.size and (edges.min() < 0 or edges.max() >= num_nodes):
-        worst = edges.min() if edges.min() < 0 else edges.max()
-        raise InputError(
-            f"node ids must lie in 0 to {num_nodes - 1:,}, but one is {worst:,}: "
-            "renumber the nodes or give num_nodes"
-        )
-
-
-def _check_weights(values: np.ndarray[Any, Any]) -> None:
-    bad = ~(np.isfinite(values) & (values > 0))
-    if bad.any():
-        raise InputError(
-            f"edge weights must be positive numbers, but {int(bad.sum()):,} are not, "
-            f"the first of them {values[bad][0]}"
-        )

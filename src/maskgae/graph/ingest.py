@@ -31,7 +31,7 @@ from maskgae.files import atomic, read_json, read_with, write_json, write_text, 
 from maskgae.graph.arrays import write_array
 from maskgae.graph.assemble import directed_keys, write_pairs, write_rows
 from maskgae.graph.features import Features, SparseFeatures
-from maskgae.graph.graph import Cleaning
+from maskgae.graph.pairs import Cleaning
 from maskgae.graph.readers.build import table_ids
 from maskgae.graph.readers.encode import TableEncoder, encode_labels, fit_encoder
 from maskgae.graph.readers.flows import EdgeFlow, Numbering, open_edges

@@ -19,8 +19,9 @@ import torch
 from torch import Tensor
 
 from maskgae.errors import InputError
-from maskgae.graph.graph import Graph, NodeSplit, pair_keys
+from maskgae.graph.graph import Graph, NodeSplit
 from maskgae.graph.negatives import NonEdges
+from maskgae.graph.pairs import pair_keys
 from maskgae.rng import Stream
 
 

@@ -36,7 +36,8 @@ from maskgae.files import read_json, read_with, write_json
 from maskgae.graph.arrays import ascends, mapped, within
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import DenseFeatures, Features, SparseFeatures
-from maskgae.graph.graph import Cleaning, Graph, Structure
+from maskgae.graph.graph import Graph, Structure
+from maskgae.graph.pairs import Cleaning
 from maskgae.graph.readers.ids import IdArray, as_ids
 from maskgae.graph.readers.parquet import ParquetTable
 from maskgae.graph.readers.sources import open_file

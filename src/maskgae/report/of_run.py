@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from maskgae.graph.graph import Graph, pair_keys
+from maskgae.graph.graph import Graph
+from maskgae.graph.pairs import pair_keys
 from maskgae.graph.readers import TableEncoder
 from maskgae.links import missing_links
 from maskgae.objective import pair_logits

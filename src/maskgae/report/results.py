@@ -14,6 +14,9 @@ from maskgae.words import METRIC_NAMES, percent
 #: Runs behind each published deviation, by the paper's own account.
 PUBLISHED_RUNS = 10
 
+#: Where seeds begin that played no part in any choice.
+FRESH_SEED = 100
+
 METRICS = {"link": ("auc", "ap"), "node": ("accuracy",)}
 
 Record = Mapping[str, Any]
@@ -28,6 +31,7 @@ def result_blocks(rows: Sequence[Row], store: Store, first_seed: int = 0) -> dic
         blocks[table] = _table(table, here)
         blocks[f"{table} cost"] = _costs(here)
     blocks["readme"] = _readme(records)
+    blocks["fresh seeds"] = _fresh(rows, store)
     blocks["link hard"] = _hard([r for r in records if r[0].table in ("link", "link baselines")])
     return blocks
 
@@ -123,6 +127,29 @@ def _readme(rows: Iterable[tuple[Row, Record | None]]) -> str:
         lines.append([label, *cells, str(seeds)])
     header = ["dataset, mask", "link AUC %", "link AP %", "node accuracy %", "seeds"]
     return markdown_table(header, lines)
+
+
+def _fresh(rows: Sequence[Row], store: Store) -> str:
+    """Means of the usual seeds beside those of seeds that nobody looked at before."""
+    lines = []
+    for row in (row for row in rows if row.table in ("link", "node")):
+        usual, fresh = (store.record(row.cell, _seeds(row, first)) for first in (0, FRESH_SEED))
+        if usual is None or fresh is None:
+            continue
+        metric = METRICS[row.cell.task][0]
+        ours, theirs = usual["metrics"][metric], fresh["metrics"][metric]
+        counts = [len(record["seeds"]) for record in (usual, fresh)]
+        cells = [f"{row.table}: {_label(row)}, {METRIC_NAMES[metric]}", *map(str, counts)]
+        errors = _errors_apart(ours, theirs)
+        lines.append([*cells, _percent(ours), _percent(theirs), f"{errors:.1f}"])
+    header = ["", "n", "n fresh", "seeds 0, 1, ...", f"seeds {FRESH_SEED}, {FRESH_SEED + 1}, ..."]
+    return markdown_table([*header, "standard errors apart"], lines)
+
+
+def _errors_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> float:
+    """The difference of two means in standard errors of it."""
+    parts = [(s["std"] or 0.0) / math.sqrt(len(s["values"])) for s in (first, second)]
+    return abs(float(first["mean"]) - float(second["mean"])) / max(math.hypot(*parts), 1e-12)
 
 
 def _costs(rows: Iterable[tuple[Row, Record | None]]) -> str:

@@ -41,7 +41,7 @@ from maskgae.nn.layerwise import CHUNK_NUMBERS
 from maskgae.training.steps import fanouts_by_hop
 
 #: Labelled nodes that a probe is fitted and tested on; of a larger graph a sample is.
-JUDGED_NODES = 500_000
+JUDGED_NODES = 100_000
 
 #: Pretends that this much memory is available, such as ``2GiB``.
 VARIABLE = "MASKGAE_MEMORY"
