@@ -164,7 +164,8 @@ def overlap_document(
     seeds: Sequence[int],
 ) -> dict[str, Any]:
     """All of it as one JSON document; fractions throughout."""
-    published = {(row.mask, row.hops): paper_values(name, row) for row in rows}
+    paired = ((row, paper_values(name, row)) for row in rows)
+    published = {(row.mask, row.hops): values for row, values in paired if values is not None}
     return {
         "dataset": name,
         "mask": {k: v for k, v in asdict(config).items() if k not in ("kind", "semantics")},
@@ -173,7 +174,6 @@ def overlap_document(
         "paper": [
             {"mask": mask, "hops": hops, "o_node": values[0], "o_edge": values[1]}
             for (mask, hops), values in published.items()
-            if values is not None
         ],
         "nearest_path": {
             "reading": {"q": NEAREST_PATH.q, "roots": NEAREST_PATH.roots, "length": 1},

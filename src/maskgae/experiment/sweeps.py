@@ -149,7 +149,7 @@ ABLATIONS = (
     Ablation("q", "Cora", semantics=BOTH, values=ODD_TENTHS),
     Ablation("p", "PubMed", semantics=BOTH, values=ODD_TENTHS, seeds=3, overrides=SHORT),
     Ablation("q", "PubMed", semantics=BOTH, values=ODD_TENTHS, seeds=3, overrides=SHORT),
-    Ablation("alpha", "PubMed", seeds=3, overrides=SHORT),
+    Ablation("alpha", "PubMed", values=(0.0, 0.001, 0.003, 0.01), seeds=3, overrides=SHORT),
     Ablation("dim", "Cora", seeds=3),
     Ablation("dim", "PubMed", values=(16, 64, 256), seeds=3, overrides=SHORT),
 )
