@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -241,7 +241,6 @@ def links(
     import torch
 
     from maskgae.graph.readers import check_writable as check_table
-    from maskgae.graph.readers import write_table
     from maskgae.links import missing_links
     from maskgae.runs import load_run
 
@@ -258,11 +257,7 @@ def links(
         "target": saved.ids[found.target.numpy()],
         "score": found.score.numpy(),
     }
-    write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
-    screen.out.print(
-        f"{found.source.numel():,} links written to {screen.plain(out)}", soft_wrap=True
-    )
-    screen.out.print("score: the decoder's probability, for as many edges as non-edges")
+    _write_scores(out, columns, "links", spreadsheet_safe)
 
 
 @app.command()
@@ -278,7 +273,7 @@ def score(
     import torch
 
     from maskgae.graph.readers import check_writable as check_table
-    from maskgae.graph.readers import read_id_pairs, write_table
+    from maskgae.graph.readers import read_id_pairs
     from maskgae.runs import load_run
 
     check_table(out)
@@ -288,8 +283,15 @@ def score(
     numbers = torch.from_numpy(np.stack([node_numbers(saved, source), node_numbers(saved, target)]))
     scores = saved.net.score(saved.graph, numbers).sigmoid().numpy()
     columns = {"source": source, "target": target, "score": scores}
+    _write_scores(out, columns, "scores", spreadsheet_safe)
+
+
+def _write_scores(out: Path, columns: dict[str, Any], what: str, spreadsheet_safe: bool) -> None:
+    from maskgae.graph.readers import write_table
+
     write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
-    screen.out.print(f"{scores.size:,} scores written to {screen.plain(out)}", soft_wrap=True)
+    count = columns["score"].size
+    screen.out.print(f"{count:,} {what} written to {screen.plain(out)}", soft_wrap=True)
     screen.out.print("score: the decoder's probability, for as many edges as non-edges")
 
 
