@@ -95,3 +95,11 @@ def test_a_peak_can_be_forgotten() -> None:
     assert peak_rss_mb() > before + 200
     forget_peak()
     assert peak_rss_mb() < before + 100
+
+
+def test_a_node_run_may_train_on_all_pairs_to_the_end() -> None:
+    to_the_end = {"split.val": 0.0, "training.select": "last", "training.patience": 0}
+    record = evaluate(quick_cell("node", **to_the_end), [0])
+    assert record["facts"]["stopped"] == "epochs"
+    with pytest.raises(InputError, match="leaves no pairs to select an epoch on"):
+        evaluate(quick_cell("node", **{**to_the_end, "training.select": "val_auc"}), [0])

@@ -122,7 +122,7 @@ def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listen
     audit = audit_split(graph, split)
     started = time.perf_counter()
     method = cell.method_on(device, seed)
-    validation = Validation(split.val, split.val_negatives)
+    validation = held_out_pairs(split, cell.settings)
     fitted = method.fit(split.train, validation, stream, listener)
     trained = time.perf_counter()
     untrained = MaskGAEMethod(cell.settings).untrained(graph, stream)
@@ -138,6 +138,19 @@ def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listen
         facts=fitted.facts,
         time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
     )
+
+
+def held_out_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
+    """What a node run selects its epoch on; nothing, where it trains on all pairs to the end."""
+    if split.val.shape[1]:
+        return Validation(split.val, split.val_negatives)
+    training = settings.training
+    if training.select != "last" or training.patience:
+        raise InputError(
+            f"split.val = {settings.split.val:g} leaves no pairs to select an epoch on: set "
+            "training.select=last and training.patience=0, or hold out a share such as 0.05"
+        )
+    return None
 
 
 def _link_split(cell: Cell, graph: Graph, stream: Stream) -> tuple[LinkSplit, dict[str, Any]]:

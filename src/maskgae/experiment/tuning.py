@@ -18,7 +18,7 @@ from maskgae.config import Settings
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.probe import probe
 from maskgae.experiment.cell import Cell, make_cell
-from maskgae.experiment.protocol import Run
+from maskgae.experiment.protocol import Run, held_out_pairs
 from maskgae.experiment.runner import Store
 from maskgae.graph.graph import Graph, NodeSplit
 from maskgae.graph.splits import hold_out, split_links, split_nodes, split_nodes_like
@@ -62,14 +62,17 @@ def validate_seed(cell: Cell, graph: Graph, seed: int) -> Run:
     """Fits a cell and scores validation pairs, or a probe on validation nodes, and nothing else."""
     stream, started = Stream(seed), time.perf_counter()
     config = cell.settings.split
+    validation: Validation | None
     if cell.task == "link":
         split = split_links(graph, config.val, config.test, stream.at("split"))
+        validation = Validation(split.val, split.val_negatives)
     else:
         split = hold_out(graph, config.val, stream.at("split"))
-    validation = Validation(split.val, split.val_negatives)
+        validation = held_out_pairs(split, cell.settings)
     fitted = cell.method_on("cpu", seed).fit(split.train, validation, stream)
     trained = time.perf_counter()
     if cell.task == "link":
+        assert validation is not None
         metrics = _link_validation(fitted, split.train, validation)
     else:
         metrics = _node_validation(fitted, graph, cell.settings, stream)
