@@ -68,11 +68,12 @@ def _parsed(values: str | None) -> list[Any]:
 
 
 def _show(ablation: Any, store: Any, charts: Path) -> None:
-    from maskgae.report.ablations import draw_ablation, finding, points, title
+    from maskgae.report.ablations import complete, draw_ablation, finding, points, title
     from maskgae.words import percent
 
     found = points(ablation, store)
-    if not found:
+    if not complete(ablation, found):
+        screen.out.print(f"\n{title(ablation)}: not run yet")
         return
     screen.out.print(f"\n{title(ablation)}")
     for kind, curve in found.items():

@@ -40,13 +40,18 @@ def points(ablation: Ablation, store: Store) -> dict[str, list[Point]]:
     return found
 
 
+def complete(ablation: Ablation, found: Mapping[str, list[Point]]) -> bool:
+    """Whether every value has been run under all semantics, once at least."""
+    return all(len(found.get(kind, ())) == len(ablation.values) for kind in ablation.curves())
+
+
 def ablation_blocks(ablations: Sequence[Ablation], store: Store) -> dict[str, str]:
     """The chart, the table and the finding of each, by the name of its block."""
     return {f"ablation {each.name}": _block(each, points(each, store)) for each in ablations}
 
 
 def _block(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:
-    if not found:
+    if not complete(ablation, found):
         return f"{NOT_RUN} `{ablation.command}`"
     parts = [
         f"![{title(ablation)}](charts/{ablation.name}.svg)",
@@ -79,12 +84,7 @@ def finding(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:
         best = max(curve, key=lambda point: float(point.summary["mean"]))
         equal = [str(each.value) for each in curve if each is not best and not worse(each, best)]
         hides = f", which hides {_share(best)}" if ablation.what in ("p", "q") else ""
-        if len(curve) < len(ablation.values):
-            as_good = f" of {len(curve)} values run"
-        elif equal:
-            as_good = f"; within noise of it: {', '.join(equal)}"
-        else:
-            as_good = "; all others are worse"
+        as_good = f"; within noise of it: {', '.join(equal)}" if equal else "; all others are worse"
         here = f"under `{kind}` semantics" if kind else "here"
         sentences.append(f"Ours, {here}: best at {best.value}{hides}{as_good}.")
     return " ".join(sentences)
