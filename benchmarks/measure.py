@@ -93,7 +93,7 @@ def _summaries(passes: dict[str, list[Pass]]) -> Answer:
 def curve(case: Case, options: argparse.Namespace) -> Answer:
     """Trains one side; the plain one for a budget, ours until it reaches a target."""
     graph, validation = case.data()
-    side = make_side(options.sides[0], case, graph, validation)
+    side = make_side(options.sides[0], case, graph, validation, options.seed)
     started = time.perf_counter()
 
     def enough(drawn: Curve) -> bool:
@@ -168,6 +168,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--updates", type=int, default=500, help="of a training towards an AUC")
     out.add_argument("--every", type=int, default=0, help="updates between two validations")
     out.add_argument("--target", type=float, default=0, help="validation AUC to reach")
+    out.add_argument("--seed", type=int, default=0, help="of a training towards an AUC")
     out.add_argument("--threads", type=int, default=1)
     out.add_argument("--quick", action="store_true")
     out.add_argument("--out", type=Path, help="where to write the answer, else it is printed")

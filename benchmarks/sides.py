@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-import torch
-
 from benchmarks.cases import Case
 from benchmarks.plain import BATCH, PlainTraining
 from maskgae.graph.graph import Graph
@@ -50,9 +48,11 @@ class Curve:
 class Plain:
     """The plain side."""
 
-    def __init__(self, case: Case, graph: Graph, validation: Validation, layout: str) -> None:
+    def __init__(
+        self, case: Case, graph: Graph, validation: Validation, layout: str, seed: int = 0
+    ) -> None:
         warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
-        self.training = PlainTraining(graph, case.settings, validation, layout)
+        self.training = PlainTraining(graph, case.settings, validation, layout, seed)
 
     def run(self, limit: float = float("inf")) -> Pass:
         """One pass; after ``limit`` seconds and two updates the rest is extrapolated."""
@@ -93,11 +93,16 @@ class Ours:
     """Our side: the package's own trainer, one epoch at a time."""
 
     def __init__(
-        self, case: Case, graph: Graph, validation: Validation | None, batch_pairs: int
+        self,
+        case: Case,
+        graph: Graph,
+        validation: Validation | None,
+        batch_pairs: int,
+        seed: int = 0,
     ) -> None:
-        settings = case.settings.updated({"training.batch_pairs": batch_pairs})
+        settings = case.settings.updated({"training.batch_pairs": batch_pairs, "seed": seed})
         net = MaskGAENet.for_graph(graph, settings)
-        self.trainer = Trainer(net, graph, validation, stream(0, "benchmark"))
+        self.trainer = Trainer(net, graph, validation, stream(seed, "benchmark"))
 
     def run(self, limit: float = float("inf")) -> Pass:
         """One pass; the limit is for the slower side."""
@@ -125,11 +130,12 @@ def _note(curve: Curve, seconds: float, value: float, updates: int) -> None:
     curve.updates.append(updates)
 
 
-def make_side(name: str, case: Case, graph: Graph, validation: Validation) -> Plain | Ours:
+def make_side(
+    name: str, case: Case, graph: Graph, validation: Validation, seed: int = 0
+) -> Plain | Ours:
     """A fresh training of the named side."""
-    torch.manual_seed(0)
     if name == "ours":
-        return Ours(case, graph, validation, batch_pairs=0)
+        return Ours(case, graph, validation, batch_pairs=0, seed=seed)
     if name == "ours-batched":
-        return Ours(case, graph, validation, batch_pairs=BATCH)
-    return Plain(case, graph, validation, layout="csr" if name == "plain-csr" else "edges")
+        return Ours(case, graph, validation, batch_pairs=BATCH, seed=seed)
+    return Plain(case, graph, validation, "csr" if name == "plain-csr" else "edges", seed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -98,22 +99,38 @@ class Runner:
 
     def to_auc(self, case: Case, plain: str, ours: tuple[str, ...]) -> dict[str, Any] | None:
         """The plain side's best validation AUC, and how long each side takes to reach it."""
+        found = [self.training(case, plain, ours, seed) for seed in range(case.trainings)]
+        trainings = [each for each in found if each is not None]
+        if not trainings:
+            return None
+        return {
+            "target": statistics.fmean(each["target"] for each in trainings),
+            "plain_layout": plain,
+            "seconds": {name: _mean(trainings, name) for name in trainings[0]["seconds"]},
+            "trainings": trainings,
+        }
+
+    def training(
+        self, case: Case, plain: str, ours: tuple[str, ...], seed: int
+    ) -> dict[str, Any] | None:
+        """One training of each side with one seed; ours until it reaches the plain one's best."""
         budget = 30 if self.quick else 600
         pace = {"budget": budget, "updates": min(20, case.updates) if self.quick else case.updates}
-        first = self.ask("curve", case.name, sides=(plain,), **pace)
+        first = self.ask("curve", case.name, sides=(plain,), seed=seed, **pace)
         if first is None:
             return None
         target = max(first["auc"])
-        pace["updates"] = 3 * case.updates
+        pace |= {"updates": 3 * case.updates, "target": target, "seed": seed}
         runs = {"plain": first}
-        for side in ours:
-            runs[side] = self.ask("curve", case.name, sides=(side,), target=target, **pace)
-        return {
-            "target": target,
-            "plain_layout": plain,
-            "seconds": {name: _seconds_to(run, target) for name, run in runs.items()},
-            "curves": runs,
-        }
+        runs |= {side: self.ask("curve", case.name, sides=(side,), **pace) for side in ours}
+        seconds = {name: _seconds_to(run, target) for name, run in runs.items()}
+        return {"target": target, "seconds": seconds, "curves": runs}
+
+
+def _mean(trainings: Sequence[dict[str, Any]], side: str) -> float | None:
+    """The mean over trainings, ``None`` where one did not get there."""
+    seconds = [each["seconds"][side] for each in trainings]
+    return None if None in seconds else statistics.fmean(seconds)
 
 
 def _seconds_to(run: dict[str, Any] | None, target: float) -> float | None:
