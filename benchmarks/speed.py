@@ -86,7 +86,11 @@ class Runner:
         if found is None:
             return {}
         found["published"] = case.published
-        found["parts"] = self.ask("parts", case.name, least=10 if self.quick else 20)
+        # Twenty passes, or as many as take half a minute.
+        passes = max(3, min(20, round(3e4 / found["sides"]["ours"]["ms"])))
+        found["parts"] = self.ask(
+            "parts", case.name, least=min(10, passes) if self.quick else passes
+        )
         best = fastest_plain(found)
         found["memory"] = {
             side: self.ask("memory", case.name, sides=(side,), least=2, limit=0)
