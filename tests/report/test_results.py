@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from maskgae.experiment import Store
 from maskgae.experiment.suites import suite
 from maskgae.report.blocks import filled
 from maskgae.report.results import _errors_apart, beyond_noise, result_blocks
+from maskgae.report.tuning import tuning_blocks
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("document", ["README.md", "docs/results.md"])
 def test_tables_come_out_of_the_records(document: str) -> None:
     text = (ROOT / document).read_text()
-    assert filled(text, result_blocks(suite("all"), Store(ROOT / "results"))) == text
+    blocks = result_blocks(suite("all"), Store(ROOT / "results"))
+    assert filled(text, blocks | tuning_blocks(ROOT / "results" / "tune")) == text
 
 
 def test_beyond_noise() -> None:
@@ -32,3 +35,18 @@ def test_means_are_set_apart_in_standard_errors() -> None:
     first = {"mean": 0.84, "std": 0.03, "values": [0.84] * 9}
     second = {"mean": 0.82, "std": 0.04, "values": [0.82] * 4}
     assert _errors_apart(first, second) == pytest.approx(0.02 / (0.01**2 + 0.02**2) ** 0.5)
+
+
+def test_the_log_of_a_grid_is_listed_best_first(tmp_path: Path) -> None:
+    for p, values in ((0.3, (0.8, 0.9)), (0.5, (0.7,))):
+        folder = tmp_path / "node" / "Cora" / f"maskgae-edge-{p}"
+        folder.mkdir(parents=True)
+        for seed, value in enumerate(values):
+            settings = {"mask.p": p, "mask.kind": "edge", "seed": seed}
+            run = {"cell": {"settings": settings}, "metrics": {"val_accuracy": value}}
+            (folder / f"{seed}.json").write_text(json.dumps(run))
+    lines = tuning_blocks(tmp_path)["tuning"].splitlines()
+    assert lines[2:] == [
+        "| node: Cora | `mask.p=0.3` | 85.00 ± 7.07 | 2 |",
+        "| node: Cora | `mask.p=0.5` | 70.00 | 1 |",
+    ]

@@ -49,6 +49,7 @@ def reproduce(
     from maskgae.graph.datasets import is_available
     from maskgae.report.blocks import fill_file
     from maskgae.report.results import result_blocks
+    from maskgae.report.tuning import tuning_blocks
 
     names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
     rows = rows_of(suite, names)
@@ -67,7 +68,7 @@ def reproduce(
     ]
     if run:
         run_with_progress(tasks, store, jobs, quiet)
-    blocks = result_blocks(rows, store, first_seed)
+    blocks = result_blocks(rows, store, first_seed) | tuning_blocks(results / "tune")
     # The project's own pages show the usual seeds; others are printed.
     places = documents or [path for path in DOCUMENTS if path.exists() and first_seed == 0]
     for path in places:
