@@ -78,6 +78,9 @@ def _sizes(axes: Axes, rows: list[dict[str, Any]]) -> None:
     even = [seconds[0] * n / nodes[0] for n in nodes]
     axes.loglog(nodes, even, ":", color="#666666", label="in proportion")
     axes.legend()
+    axes.set_xticks(nodes, [f"{n / 1e3:g}k" for n in nodes])
+    axes.set_yticks(seconds, [f"{s:.2g}" for s in seconds])
+    axes.minorticks_off()
     axes.set_xlabel("nodes, with 7 pairs each")
     axes.set_ylabel("seconds")
     axes.set_title("Time against size")
