@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ class Row:
     ranks: int = 1
     threads: int = 1
     updates: int = 0
-    settings: tuple[str, ...] = field(default=())
 
     @property
     def name(self) -> str:
@@ -52,11 +51,9 @@ class Row:
         launcher = ["-m"]
         if self.ranks > 1:
             launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(self.ranks), "-m"]
-        changes = list(self.settings)
-        changes += [f"training.max_steps={self.updates}"] if self.updates else []
         words = ["fit", *edges, "--out", str(out), "--batch-pairs", str(self.batch)]
         words += ["--threads", str(self.threads)]
-        words += [word for change in changes for word in ("--set", change)]
+        words += ["--set", f"training.max_steps={self.updates}"] if self.updates else []
         return [sys.executable, *launcher, "maskgae", *words]
 
 
@@ -118,7 +115,7 @@ def tables(report: Report) -> dict[str, str]:
 
 
 def _batches(found: Report) -> str:
-    head = ["graph", "training", "updates", "test AUC", "training took", "held"]
+    head = ["graph", "training", "updates", "test AUC", "training took", "held", "load"]
     rows = []
     for row in BATCHES:
         if row.name not in found:
@@ -127,20 +124,25 @@ def _batches(found: Report) -> str:
         hops = ", ".join(map(str, here["fanouts"]))
         kind = f"batches of {row.batch:,}, fan-out {hops}" if row.batch else "whole graph"
         reached = [f"{here['updates']:,}", f"{100 * here['auc']:.2f}"]
-        cost = [f"{here['train_s']:.0f} s", f"{here['anonymous_mb']:,.0f} MiB"]
+        cost = [f"{here['train_s']:.0f} s", f"{here['anonymous_mb']:,.0f} MiB", _load(here)]
         rows.append([row.graph, kind, *reached, *cost])
     return table(head, rows)
 
 
 def _ranks(found: Report) -> str:
-    head = ["ranks", "threads of each", "test AUC", "training took"]
+    head = ["ranks", "threads of each", "test AUC", "training took", "load"]
     rows = []
     for row in RANKS:
         if row.name in found:
             here = found[row.name]
             auc, seconds = f"{100 * here['auc']:.2f}", f"{here['train_s']:.0f} s"
-            rows.append([str(row.ranks), str(row.threads), auc, seconds])
+            rows.append([str(row.ranks), str(row.threads), auc, seconds, _load(here)])
     return table(head, rows)
+
+
+def _load(here: Report) -> str:
+    """How busy the machine was, the fit included."""
+    return f"{here['load']:.1f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from maskgae.errors import InputError, nearest
 from maskgae.experiment.cell import Cell, make_cell
 from maskgae.graph.datasets import find_dataset
-from maskgae.presets import recommended
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,10 @@ class Ablation:
             raise InputError(f"no ablation is called '{self.what}': {nearest(self.what, SWEEPS)}")
         own = self.sweep.mask
         if own and self.mask and self.mask != own:
-            raise InputError(f"{self.sweep.key} belongs to {own} masks, not to {self.mask} masks")
+            raise InputError(
+                f"{self.sweep.key} belongs to {own} masks, not to {self.mask} masks: "
+                "leave --mask out"
+            )
         object.__setattr__(self, "dataset", find_dataset(self.dataset).name)
         object.__setattr__(self, "values", self.values or self.sweep.values)
 
@@ -119,12 +121,8 @@ class Ablation:
 
     def _cell(self, settings: dict[str, Any]) -> Cell:
         mask = self.mask or self.sweep.mask or "edge"
-        base = recommended(self.task, self.dataset, mask)
-        preset = {} if base is None else dict(base.overrides)
-        preset.pop("mask.kind", None)
-        return make_cell(
-            self.task, self.dataset, mask=mask, overrides={**preset, **self.overrides, **settings}
-        )
+        changes = {**self.overrides, **settings}
+        return make_cell(self.task, self.dataset, mask=mask, overrides=changes)
 
     @property
     def command(self) -> str:
