@@ -76,9 +76,13 @@ def _named(name: str, **more: Any) -> Case:
 
 
 def generated(name: str, nodes: int, pairs: int, communities: int, **more: Any) -> Case:
-    """A generated graph with 128 dense features, which are noise but for a weak signal."""
+    """A generated graph with 128 dense features, which are noise but for a weak signal.
+
+    Encoder dropout is what the published code takes on arXiv: that of the citation graphs makes
+    validation AUC fall from the first pass on.
+    """
     draw = partial(generate, num_features=128, communities=communities, name=name)
-    return Case(name, partial(draw, nodes, pairs), **more)
+    return Case(name, partial(draw, nodes, pairs), changes={"encoder.dropout": 0.2}, **more)
 
 
 #: All cases by name. Seconds of the published code were measured on a machine like ours with

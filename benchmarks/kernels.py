@@ -146,6 +146,31 @@ def dropouts(quick: bool) -> Part:
     return {"title": "Dropout", "what": "forward and backward", "rows": rows}
 
 
+def dropped_products(quick: bool) -> Part:
+    """Dropout and the product that follows it, forward and backward."""
+    rows = []
+    weight = torch.randn(128, 128, requires_grad=True)
+    for count in (2**16,) if quick else (2**18, 2**20, 2**22, 2**24, 2**26):
+        x = torch.randn(count // 128, 128, requires_grad=True)
+        calls: Calls = {
+            "by blocks": lambda x=x: _dropped(x, weight, large=0),
+            "whole": lambda x=x: _dropped(x, weight, large=2**60),
+        }
+        rows.append(timed(f"{count:,} numbers", calls))
+    finding = f"The code goes by blocks from {feature_module.LARGE:,} numbers on."
+    what = "times 128 columns, forward and backward"
+    return {"title": "Dropout before a product", "what": what, "rows": rows, "finding": finding}
+
+
+def _dropped(x: Tensor, weight: Tensor, large: int) -> None:
+    kept, feature_module.LARGE = feature_module.LARGE, large
+    try:
+        out = DenseFeatures(x).dropout(0.5, stream(0, "kernel")).linear(weight)
+    finally:
+        feature_module.LARGE = kept
+    torch.autograd.grad(out, (x, weight), torch.ones_like(out))
+
+
 def non_edges(quick: bool) -> Part:
     """As many non-edges as the targets of a step."""
     rows = []
@@ -198,7 +223,7 @@ def _pair_loss(nodes: int, targets: int) -> Callable[[], None]:
     return lambda: pair_loss(z, decoder, first, second, bce, stream(0)).backward()
 
 
-PARTS = (sparse_products, break_even, dropouts, non_edges, pair_chunks)
+PARTS = (sparse_products, break_even, dropouts, dropped_products, non_edges, pair_chunks)
 
 
 def measure(quick: bool) -> Iterator[Part]:

@@ -4,7 +4,14 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from maskgae.noise import dropout, keep_threshold, kept_positions, random_bytes
+from maskgae import noise
+from maskgae.noise import (
+    dropout,
+    dropped_product,
+    keep_threshold,
+    kept_positions,
+    random_bytes,
+)
 from maskgae.rng import stream
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
@@ -63,3 +70,32 @@ def test_same_stream_same_noise_other_stream_other_noise() -> None:
     x = torch.ones(100, 10)
     assert dropout(x, 0.5, stream(0, 1)).equal(dropout(x, 0.5, stream(0, 1)))
     assert not dropout(x, 0.5, stream(0, 1)).equal(dropout(x, 0.5, stream(0, 2)))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4, 13])
+def test_product_by_blocks_is_the_product_of_what_dropout_leaves(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noise, "BLOCK", 25)  # three rows of eight
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(rows, 8, generator=generator, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(8, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    keep, scale = kept_positions(x.numel(), 0.4, stream(0))
+    ours = dropped_product(x, keep.view(x.shape), scale, weight)
+    whole = dropout(x, 0.4, stream(0)) @ weight
+    torch.testing.assert_close(ours, whole)
+    grad = torch.randn(rows, 5, generator=generator, dtype=torch.float64)
+    for one, other in zip(
+        torch.autograd.grad(ours, (x, weight), grad),
+        torch.autograd.grad(whole, (x, weight), grad),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_product_by_blocks_asks_for_no_gradient_of_constants() -> None:
+    weight = torch.ones(3, 2, requires_grad=True)
+    dropped_product(
+        torch.ones(4, 3), torch.ones(4, 3, dtype=torch.bool), 1.0, weight
+    ).sum().backward()
+    assert weight.grad is not None and weight.grad.equal(torch.full((3, 2), 4.0))

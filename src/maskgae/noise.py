@@ -8,6 +8,7 @@ rate is ``p`` to within 1/512.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ import torch
 from torch import Tensor
 
 from maskgae.rng import Stream
+
+#: Entries of one block of :func:`dropped_product` (1 MiB in float32, which stays in the cache).
+BLOCK = 2**18
 
 
 def random_bytes(count: int, stream: Stream, device: torch.device | str = "cpu") -> Tensor:
@@ -85,5 +89,58 @@ def dropout(x: Tensor, p: float, stream: Stream) -> Tensor:
     if p == 0:
         return x
     keep, scale = kept_positions(x.numel(), p, stream, x.device)
-    out: Tensor = _Dropout.apply(x, keep.view(x.shape), scale)
+    return dropped(x, keep.view(x.shape), scale)
+
+
+def dropped(x: Tensor, keep: Tensor, scale: float) -> Tensor:
+    r"""What is left of a tensor, :math:`s\, X \odot M`, all of one shape."""
+    out: Tensor = _Dropout.apply(x, keep, scale)
     return out
+
+
+def dropped_product(x: Tensor, keep: Tensor, scale: float, weight: Tensor) -> Tensor:
+    r"""The product :math:`(s\, X \odot M)\, W` of what dropout leaves, block by block.
+
+    The factor in brackets is never whole in memory, neither now nor for the backward pass, which
+    makes it again. ``benchmarks/kernels.py`` measures what that saves on large matrices.
+
+    Args:
+        x: the matrix before dropout.
+        keep: which of its entries dropout keeps.
+        scale: what multiplies them.
+        weight: the other factor.
+
+    Shapes:
+        - **x, keep:** ``[n, in]``
+        - **weight:** ``[in, out]``
+        - **output:** ``[n, out]``
+    """
+    out: Tensor = _DroppedProduct.apply(x, keep, scale, weight)
+    return out
+
+
+class _DroppedProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, keep: Tensor, scale: float, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, keep, weight)
+        ctx.scale = scale
+        out = x.new_empty(x.shape[0], weight.shape[1])
+        for rows in _blocks(x):
+            torch.mm(_kept(x[rows], keep[rows], scale), weight, out=out[rows])
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, None, None, Tensor]:
+        x, keep, weight = ctx.saved_tensors
+        grad_x = torch.empty_like(x) if ctx.needs_input_grad[0] else None
+        grad_weight = torch.zeros_like(weight)
+        for rows in _blocks(x):
+            grad_weight.addmm_(_kept(x[rows], keep[rows], ctx.scale).T, grad[rows])
+            if grad_x is not None:
+                grad_x[rows] = _kept(grad[rows] @ weight.T, keep[rows], ctx.scale)
+        return grad_x, None, None, grad_weight
+
+
+def _blocks(x: Tensor) -> Iterator[slice]:
+    rows = max(1, BLOCK // x.shape[1])
+    return (slice(start, start + rows) for start in range(0, x.shape[0], rows))

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from maskgae.errors import InputError
+from maskgae.graph import features as feature_module
 from maskgae.graph.features import (
     DenseFeatures,
     Features,
     JoinedFeatures,
     SparseFeatures,
+    _DroppedDense,
     as_features,
 )
 from maskgae.rng import stream
@@ -35,6 +37,7 @@ KINDS: dict[str, Callable[[], Features]] = {
     "dense": lambda: as_features(numbers(40, 23)),
     "sparse": lambda: as_features(numbers(40, 23, 0.05)),
     "dropped": lambda: as_features(numbers(40, 23, 0.1)).dropout(0.3, stream(9)),
+    "dense-dropped": lambda: _DroppedDense(numbers(40, 23), 0.3, stream(9)),
     "joined": joined,
     "joined-dropped": lambda: joined().dropout(0.3, stream(9)),
 }
@@ -83,6 +86,15 @@ def test_dropout_is_unbiased(features: Features) -> None:
     total = sum(features.dropout(0.5, stream(0, epoch)).dense() for epoch in range(400))
     # The mean of 400 draws of 0 or 2 has a standard deviation of 0.05.
     torch.testing.assert_close(total / 400, features.dense(), rtol=0.25, atol=1e-6)
+
+
+def test_a_large_matrix_loses_what_a_small_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = DenseFeatures(numbers(40, 23)).dropout(0.5, stream(0))
+    monkeypatch.setattr(feature_module, "LARGE", 40 * 23)
+    large = DenseFeatures(numbers(40, 23)).dropout(0.5, stream(0))
+    assert type(small) is DenseFeatures
+    assert type(large) is _DroppedDense
+    assert large.dense().equal(small.dense())
 
 
 def test_joined_features_stand_side_by_side() -> None:

@@ -23,13 +23,17 @@ from torch import Tensor
 
 from maskgae.errors import InputError
 from maskgae.graph.csr import CSR, SparseProduct
-from maskgae.noise import dropout, kept_positions
+from maskgae.noise import dropout, dropped, dropped_product, kept_positions
 from maskgae.rng import Stream
 
 #: Below this density, after dropout, a matrix is multiplied sparse. ``benchmarks/kernels.py``
 #: measures where the sparse product and the dense one take the same time, forward and backward;
 #: this is on the safe side of it.
 BREAK_EVEN_DENSITY = 0.12
+
+#: Entries from which what dropout leaves of a dense matrix is never made whole (64 MiB in float32).
+#: Tensors of that size go back to the system when they are freed; the next pays for its pages anew.
+LARGE = 2**24
 
 
 class Features(ABC):
@@ -85,7 +89,9 @@ class DenseFeatures(Features):
         return self.tensor @ weight
 
     def dropout(self, p: float, stream: Stream) -> DenseFeatures:
-        return DenseFeatures(dropout(self.tensor, p, stream))
+        if p == 0 or self.tensor.numel() < LARGE:
+            return DenseFeatures(dropout(self.tensor, p, stream))
+        return _DroppedDense(self.tensor, p, stream)
 
     def rows(self, index: Tensor) -> DenseFeatures:
         return DenseFeatures(self.tensor.index_select(0, index))
@@ -98,6 +104,23 @@ class DenseFeatures(Features):
 
     def scipy(self) -> sp.csr_matrix:
         return sp.csr_matrix(self.tensor.numpy())
+
+
+class _DroppedDense(DenseFeatures):
+    """What dropout leaves of a large matrix; a product with it makes it block by block."""
+
+    def __init__(self, full: Tensor, p: float, stream: Stream) -> None:
+        self.num_rows, self.num_columns = full.shape
+        self.message_width = self.num_columns
+        keep, self._scale = kept_positions(full.numel(), p, stream, full.device)
+        self._full, self._keep = full, keep.view(full.shape)
+
+    @cached_property
+    def tensor(self) -> Tensor:  # type: ignore[override]
+        return dropped(self._full, self._keep, self._scale)
+
+    def linear(self, weight: Tensor) -> Tensor:
+        return dropped_product(self._full, self._keep, self._scale, weight)
 
 
 class SparseFeatures(Features):
