@@ -18,6 +18,7 @@ DOCUMENT = Path("docs/analysis.md")
 
 @app.command()
 def ablate(
+    context: typer.Context,
     what: Annotated[
         str,
         typer.Argument(
@@ -45,6 +46,7 @@ def ablate(
     from maskgae.experiment.sweeps import ABLATIONS, Ablation
 
     if what == "all":
+        _refuse_options_of_one(context)
         ablations = list(ABLATIONS)
     else:
         kinds = tuple(kind.strip() for kind in semantics.split(","))
@@ -59,6 +61,23 @@ def ablate(
     for ablation in ablations:
         _show(ablation, store, charts)
     _write(ablations, store)
+
+
+def _refuse_options_of_one(context: typer.Context) -> None:
+    """The sweeps of the page are as it says: an option that would be ignored is an error."""
+    from maskgae.errors import InputError
+
+    names = {"config": "--config", "assignments": "--set"}
+    names |= {
+        key: f"--{key}" for key in ("dataset", "task", "mask", "semantics", "values", "seeds")
+    }
+    for key, flag in names.items():
+        source = context.get_parameter_source(key)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(
+                f"{flag} is for one sweep, not for all: name the sweep, as in "
+                f"'maskgae ablate p {flag} ...', or leave {flag} out"
+            )
 
 
 def _parsed(values: str | None) -> list[Any]:

@@ -68,9 +68,11 @@ def reproduce(
     ]
     if run:
         run_with_progress(tasks, store, jobs, quiet)
-    blocks = result_blocks(rows, store, first_seed) | tuning_blocks(results / "tune")
-    # The project's own pages show the usual seeds; others are printed.
-    places = documents or [path for path in DOCUMENTS if path.exists() and first_seed == 0]
+    # The project's own pages show everything with the usual seeds, whatever was asked for here.
+    pages = [] if documents or first_seed else [path for path in DOCUMENTS if path.exists()]
+    shown = rows_of("all") if pages else rows
+    blocks = result_blocks(shown, store, first_seed) | tuning_blocks(results / "tune")
+    places = documents or pages
     for path in places:
         fill_file(path, blocks)
         screen.out.print(f"tables written to {screen.plain(path)}")

@@ -1,0 +1,123 @@
+"""The commands that run tables: what they run, where they go on, and what they write."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from maskgae.cli import app, reproduce
+from maskgae.errors import InputError
+from maskgae.experiment import suites
+from maskgae.experiment.cell import make_cell
+from maskgae.experiment.suites import Row
+
+RUNNER = CliRunner()
+SHORT = {"training.epochs": 2, "encoder.hidden": 8, "encoder.dim": 8}
+
+
+def run(*arguments: str | Path) -> str:
+    result = RUNNER.invoke(app, [str(each) for each in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def rows() -> Iterator[Row]:
+    """A table of two masks on the embedded graph, and one of another task."""
+    for mask in ("edge", "path"):
+        yield Row("link", make_cell("link", "imports", mask=mask, overrides=SHORT), 2, {})
+    yield Row("node", make_cell("node", "imports", overrides=SHORT), 1, {})
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a page of the project, and a small suite."""
+    (tmp_path / "docs").mkdir()
+    marks = "".join(f"<!-- begin {name} --><!-- end {name} -->\n" for name in ("link", "node"))
+    (tmp_path / "docs/results.md").write_text(marks)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(suites, "_all_rows", rows)
+    return tmp_path
+
+
+def records(project: Path) -> list[Path]:
+    return sorted((project / "results").rglob("*.json"))
+
+
+def test_reproduce_runs_what_is_missing_and_fills_the_page(project: Path) -> None:
+    assert "0 of 5 runs are there, 5 to go" in run("reproduce", "all", "--quiet")
+    page = (project / "docs/results.md").read_text()
+    assert page.count("| imports, edge | 2 |") == 1 and page.count("| imports, path | 2 |") == 1
+    assert len(records(project)) == 5
+    assert "5 of 5 runs are there, 0 to go" in run("reproduce", "all", "--quiet")
+    assert (project / "docs/results.md").read_text() == page
+
+
+def test_a_deleted_record_comes_back_the_same(project: Path) -> None:
+    run("reproduce", "link", "--quiet")
+    page, first = (project / "docs/results.md").read_text(), records(project)[0]
+    first.unlink()
+    assert "3 of 4 runs are there, 1 to go" in run("reproduce", "link", "--quiet")
+    assert first.exists()
+    assert (project / "docs/results.md").read_text() == page
+
+
+def test_part_of_a_suite_leaves_the_rest_of_the_page_alone(project: Path) -> None:
+    run("reproduce", "all", "--quiet")
+    page = (project / "docs/results.md").read_text()
+    run("reproduce", "node", "--quiet")
+    run("reproduce", "link", "--datasets", "imports", "--seeds", "1", "--quiet")
+    assert (project / "docs/results.md").read_text() == page
+
+
+def test_other_seeds_are_printed_and_kept_off_the_page(project: Path) -> None:
+    before = (project / "docs/results.md").read_text()
+    text = run("reproduce", "node", "--first-seed", "100", "--quiet")
+    assert "imports, edge" in text
+    assert (project / "docs/results.md").read_text() == before
+
+
+def test_tables_without_records_say_so(project: Path) -> None:
+    assert "not run" not in (project / "docs/results.md").read_text()
+    run("reproduce", "all", "--no-run")
+    assert "not run" in (project / "docs/results.md").read_text()
+    assert not records(project)
+
+
+def test_data_that_is_not_here_is_left_out(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskgae.graph.datasets.is_available", lambda name: False)
+    text = run("reproduce", "all", "--quiet")
+    assert "not on this machine, left out: imports" in text
+    assert not records(project)
+
+
+def test_pages_are_the_projects_own() -> None:
+    assert (Path("docs/results.md"), Path("README.md")) == reproduce.DOCUMENTS
+
+
+def test_tune_goes_on_where_it_was(project: Path) -> None:
+    words = ("tune", "link", "--dataset", "imports", "--seeds", "1", "--set", "training.epochs=2")
+    first = run(*words, "--grid", "mask.p=[0.2,0.5]")
+    assert "mask.p" in first
+    found = records(project)
+    assert len(found) == 2
+    assert not any('"auc"' in path.read_text() for path in found)  # the test was not looked at
+    run(*words, "--grid", "mask.p=[0.2,0.5,0.7]")
+    assert len(records(project)) == 3
+
+
+def test_ablate_runs_a_sweep(project: Path) -> None:
+    text = run(
+        *("ablate", "dim", "--values", "4,8", "--seeds", "1", "--set", "training.epochs=2"),
+        *("--charts", project / "charts"),
+    )
+    assert "encoder.dim=4" in text and "encoder.dim=8" in text
+    assert list((project / "charts").iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", [("--seeds", "5"), ("--dataset", "Cora"), ("--set", "mask.p=0.5"), ("--values", "1")]
+)
+def test_options_of_one_sweep_are_refused_for_all(words: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match="is for one sweep"):
+        RUNNER.invoke(app, ["ablate", "all", "--no-run", *words], catch_exceptions=False)
