@@ -139,7 +139,8 @@ class Ablation:
 
 BOTH = ("strict", "reference")
 ODD_TENTHS = TENTHS[::2]
-SHORT = {"training.epochs": 200}
+#: PubMed takes long, so its sweeps are shorter; they read the last layer alone.
+SHORT = {"training.epochs": 200, "embedding.layers": "last"}
 
 #: What ``docs/analysis.md`` shows, what matters most first.
 ABLATIONS = (
