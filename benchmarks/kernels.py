@@ -223,7 +223,35 @@ def _pair_loss(nodes: int, targets: int) -> Callable[[], None]:
     return lambda: pair_loss(z, decoder, first, second, bce, stream(0)).backward()
 
 
-PARTS = (sparse_products, break_even, dropouts, dropped_products, non_edges, pair_chunks)
+def numpy_or_torch(quick: bool) -> Part:
+    """What NumPy does faster on one thread, and is therefore asked to."""
+    count = 2**14 if quick else 2**20
+    drawn = torch.randint(256, (count,), dtype=torch.uint8)
+    flags, x = drawn < 51, -torch.rand(count)
+    tasks: dict[str, Calls] = {
+        "bytes below a threshold": {
+            "NumPy (ours)": lambda: drawn.numpy() < 51,
+            "torch": lambda: drawn < 51,
+        },
+        "positions of flags": {
+            "NumPy (ours)": lambda: np.flatnonzero(flags.numpy()),
+            "torch": lambda: flags.nonzero(),
+        },
+        "expm1": {"NumPy (ours)": lambda: np.expm1(x.numpy()), "torch": x.expm1},
+    }
+    rows = [timed(f"{name}, {count:,}", calls) for name, calls in tasks.items()]
+    return {"title": "NumPy or torch", "what": "a call", "rows": rows}
+
+
+PARTS = (
+    numpy_or_torch,
+    sparse_products,
+    break_even,
+    dropouts,
+    dropped_products,
+    non_edges,
+    pair_chunks,
+)
 
 
 def measure(quick: bool) -> Iterator[Part]:

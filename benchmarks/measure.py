@@ -114,6 +114,21 @@ def memory(case: Case, options: argparse.Namespace) -> Answer:
     return {"peak_mb": _peak(), "loaded_mb": loaded}
 
 
+def scaling(case: Case, options: argparse.Namespace) -> Answer:
+    """Passes of our side on graphs of several sizes in turn, so that all see the same machine."""
+    sides: dict[int, Ours] = {}
+    for nodes in options.sizes:
+        graph, validation = find_case(f"scale-{nodes}").data()
+        sides[nodes] = Ours(find_case(f"scale-{nodes}"), graph, validation, batch_pairs=0)
+        sides[nodes].run()
+    passes = {str(nodes): [side.run()] for nodes, side in sides.items()}
+    for _ in range(options.least - 1):
+        for nodes, side in sides.items():
+            passes[str(nodes)].append(side.run())
+    pairs = {str(nodes): side.trainer.graph.num_pairs for nodes, side in sides.items()}
+    return {"load": os.getloadavg()[0], "pairs": pairs, "sides": _summaries(passes)}
+
+
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -152,7 +167,7 @@ def rates(case: Case, options: argparse.Namespace) -> Answer:
 
 
 TASKS: dict[str, Callable[[Case, argparse.Namespace], Answer]] = {
-    task.__name__: task for task in (steps, curve, memory, parts, roofline, rates)
+    task.__name__: task for task in (steps, curve, memory, scaling, parts, roofline, rates)
 }
 
 
@@ -161,6 +176,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("task", choices=TASKS)
     out.add_argument("case")
     out.add_argument("--sides", nargs="+", default=["ours"])
+    out.add_argument("--sizes", nargs="+", type=int, default=[], help="nodes of generated graphs")
     out.add_argument("--least", type=int, default=5, help="passes of each side, at least")
     out.add_argument("--most", type=int, default=50, help="passes of each side, at most")
     out.add_argument("--budget", type=float, default=60, help="seconds, once there are enough")

@@ -39,7 +39,11 @@ def settled(report: Report) -> Report:
         if case["load"] > BUSY:
             sides = {key: side | {"ms": side["cpu_ms"]} for key, side in sides.items()}
         cases[name] = case | {"sides": sides}
-    return report | {"cases": cases} if cases else report
+    sizes = [
+        row | {"ms": row["cpu_ms"]} if row.get("load", 0) > BUSY else row
+        for row in report.get("scaling", [])
+    ]
+    return report | {"cases": cases, "scaling": sizes}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
