@@ -92,7 +92,7 @@ CASES: dict[str, Case] = {
     for case in (
         _named("Cora", published={"node": 0.177, "link": 0.166}),
         _named("CiteSeer", published={"node": 0.292, "link": 0.313}),
-        _named("PubMed", published={"link": 0.713}, updates=300),
+        _named("PubMed", published={"link": 0.713}, updates=300, trainings=1),
         _named("Photo", published={"node": 1.215}, updates=0),
         _named("Computers", changes={"encoder.dim": 256}, published={"node": 7.94}, updates=0),
         generated("arXiv-size", 169_343, 1_157_799, 40, updates=120, trainings=1),

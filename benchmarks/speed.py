@@ -40,7 +40,7 @@ class Runner:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.quick, self.threads, self.plain = options.quick, options.threads, not options.no_plain
-        self.trains = not options.no_training
+        self.what = options.what
         self.patience = 300 if self.quick else PATIENCE
         #: What could not be measured, and why; it goes into the report.
         self.failures: list[str] = []
@@ -73,8 +73,19 @@ class Runner:
         self.failures.append(f"{case}: {task} {sides} {why}".replace("  ", " "))
         print(f"  {self.failures[-1]}", flush=True)
 
-    def case(self, case: Case) -> dict[str, Any]:
-        """All that is measured of one case."""
+    def case(self, case: Case, before: dict[str, Any]) -> dict[str, Any]:
+        """All that is measured of one case; what is not measured now stays as it was before."""
+        found = before if self.what == "training" else self.steps(case)
+        best = fastest_plain(found) if found else None
+        if best and case.updates and self.what != "steps":
+            batched = ("ours-batched",) if "ours-batched" in found["sides"] else ()
+            found["to_auc"] = self.to_auc(case, best, ("ours", *batched))
+        elif "to_auc" in before:
+            found["to_auc"] = before["to_auc"]
+        return found
+
+    def steps(self, case: Case) -> dict[str, Any]:
+        """Time of a pass on all sides, the parts of ours, and memory."""
         sides = ("plain", "plain-csr", "ours", "ours-batched") if self.plain else ("ours",)
         if self.quick:
             pace = {"least": 3, "most": 10, "budget": 5, "limit": 5}
@@ -92,15 +103,13 @@ class Runner:
         found["parts"] = self.ask(
             "parts", case.name, least=min(10, passes) if self.quick else passes
         )
-        best = fastest_plain(found)
         found["memory"] = {
             side: self.ask("memory", case.name, sides=(side,), least=2, limit=0)
             for side in found["sides"]
         }
-        if best and case.updates and self.trains:
-            batched = ("ours-batched",) if "ours-batched" in found["sides"] else ()
-            found["to_auc"] = self.to_auc(case, best, ("ours", *batched))
-        return found
+        if case.name in ROOFLINES:
+            found["work"] = self.ask("roofline", case.name)
+        return found | {"quick": self.quick}
 
     def to_auc(self, case: Case, plain: str, ours: tuple[str, ...]) -> dict[str, Any] | None:
         """The plain side's best validation AUC, and how long each side takes to reach it."""
@@ -164,8 +173,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--no-plain", action="store_true", help="our side only")
     parser.add_argument(
-        "--no-training", action="store_true", help="no trainings to the same AUC; earlier ones stay"
-    )
+        "--what", choices=("all", "steps", "training"), default="all",
+        help="training: to the same AUC; what is not measured stays as it was",
+    )  # fmt: skip
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to")
     return parser.parse_args(given)
 
@@ -199,15 +209,11 @@ def measure_case(runner: Runner, case: Case, report: dict[str, Any]) -> None:
         print(f"{case.name}: skipped, its files are not on this machine (MASKGAE_DATA)")
         return
     print(case.name, flush=True)
-    found = runner.case(case)
+    cases = report.setdefault("cases", {})
+    found = runner.case(case, cases.get(case.name, {}))
     if not found:
         return
-    if case.name in ROOFLINES:
-        found["work"] = runner.ask("roofline", case.name)
-    before = report.setdefault("cases", {}).get(case.name, {})
-    if not runner.trains and "to_auc" in before:
-        found["to_auc"] = before["to_auc"]
-    report["cases"][case.name] = found | {"quick": runner.quick}
+    cases[case.name] = found
     against = ratio(found)
     beside = f", {against:.1f} times as fast" if against else ""
     print(f"  ours {found['sides']['ours']['ms']:.1f} ms{beside}", flush=True)
