@@ -46,6 +46,7 @@ def _times(axes: Axes, cases: dict[str, Any]) -> None:
     axes.bar(0, 0, color=PLAIN, label="plain PyG")
     axes.bar(0, 0, color=OURS, label="ours")
     axes.set_yscale("log")
+    axes.margins(y=0.1)  # room for the highest bar's label
     axes.set_ylabel("milliseconds")
     axes.set_title("One pass over all targets")
     axes.set_xticks(range(len(cases)), list(cases), rotation=30, ha="right")

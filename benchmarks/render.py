@@ -73,8 +73,10 @@ def machine(report: Report) -> str:
     cases = report.get("cases", {})
     few = [name for name, case in cases.items() if case.get("quick")]
     quick = f" Few passes, so indicative only: {', '.join(few)}." if few else ""
-    busy = ", ".join(name for name, case in cases.items() if case["load"] > BUSY)
-    load = f" Other jobs ran beside {busy}: their steps are in processor time." if busy else ""
+    loads = {name: case["load"] for name, case in cases.items()}
+    loads |= {"time against size": row.get("load", 0) for row in report.get("scaling", [])}
+    busy = ", ".join(name for name, load in loads.items() if load > BUSY)
+    load = f" Other jobs ran beside {busy}: steps there are in processor time." if busy else ""
     lost = "".join(f"\n- not measured: {what}" for what in report.get("failures", []))
     return (
         f"{about['cpu']}, {about['threads']} thread(s) of {about['cores']} cores, "
