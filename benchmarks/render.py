@@ -74,7 +74,8 @@ def machine(report: Report) -> str:
     few = [name for name, case in cases.items() if case.get("quick")]
     quick = f" Few passes, so indicative only: {', '.join(few)}." if few else ""
     loads = {name: case["load"] for name, case in cases.items()}
-    loads |= {"time against size": row.get("load", 0) for row in report.get("scaling", [])}
+    if report.get("scaling"):
+        loads["time against size"] = report["scaling"][0].get("load", 0)
     busy = ", ".join(name for name, load in loads.items() if load > BUSY)
     load = f" Other jobs ran beside {busy}: steps there are in processor time." if busy else ""
     lost = "".join(f"\n- not measured: {what}" for what in report.get("failures", []))
