@@ -116,16 +116,17 @@ def memory(case: Case, options: argparse.Namespace) -> Answer:
 
 def scaling(case: Case, options: argparse.Namespace) -> Answer:
     """Passes of our side on graphs of several sizes in turn, so that all see the same machine."""
-    sides: dict[int, Ours] = {}
+    sides: dict[str, Ours] = {}
     for nodes in options.sizes:
-        graph, validation = find_case(f"scale-{nodes}").data()
-        sides[nodes] = Ours(find_case(f"scale-{nodes}"), graph, validation, batch_pairs=0)
-        sides[nodes].run()
-    passes = {str(nodes): [side.run()] for nodes, side in sides.items()}
-    for _ in range(options.least - 1):
+        sized = find_case(f"scale-{nodes}")
+        sides[str(nodes)] = Ours(sized, *sized.data(), batch_pairs=0)
+    passes: dict[str, list[Pass]] = {nodes: [] for nodes in sides}
+    for warm in range(options.least + 1):
         for nodes, side in sides.items():
-            passes[str(nodes)].append(side.run())
-    pairs = {str(nodes): side.trainer.graph.num_pairs for nodes, side in sides.items()}
+            taken = side.run()
+            if warm:
+                passes[nodes].append(taken)
+    pairs = {nodes: side.trainer.graph.num_pairs for nodes, side in sides.items()}
     return {"load": os.getloadavg()[0], "pairs": pairs, "sides": _summaries(passes)}
 
 

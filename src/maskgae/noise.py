@@ -44,7 +44,7 @@ def kept_positions(
         return torch.ones(count, dtype=torch.bool, device=device), 1.0
     drawn = random_bytes(count, stream, device)
     if drawn.device.type == "cpu":
-        # NumPy compares bytes ten times as fast as torch does (benchmarks/kernels.py).
+        # NumPy compares bytes many times as fast as torch does (benchmarks/kernels.py).
         return torch.from_numpy(drawn.numpy() < threshold), 256 / threshold
     return drawn < threshold, 256 / threshold
 

@@ -9,11 +9,9 @@ from typing import Any
 
 from maskgae.config import APART
 from maskgae.evaluation.metrics import summary
+from maskgae.experiment.tuning import OBJECTIVE
 from maskgae.report.blocks import markdown_table
 from maskgae.words import percent
-
-#: What a grid is ranked by.
-METRICS = {"link": "val_auc", "node": "val_accuracy"}
 
 Settings = Mapping[str, Any]
 
@@ -21,7 +19,7 @@ Settings = Mapping[str, Any]
 def tuning_blocks(folder: Path) -> dict[str, str]:
     """A table of all points that were tried, best first for each task and dataset."""
     rows = []
-    for task, metric in METRICS.items():
+    for task, metric in OBJECTIVE.items():
         for dataset in sorted((folder / task).glob("*")):
             points = list(_points(dataset, metric))
             names = _varied([settings for settings, _ in points])
