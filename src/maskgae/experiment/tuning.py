@@ -103,16 +103,18 @@ def _link_validation(fitted: Fitted, train: Graph, validation: Validation) -> di
 def _node_validation(
     fitted: Fitted, graph: Graph, settings: Settings, stream: Stream
 ) -> dict[str, float]:
-    """Mean validation accuracy over random splits in which the test nodes do not occur."""
+    """Mean validation accuracy over random splits; a public split's test nodes are in none."""
     assert isinstance(fitted, Embeds) and graph.labels is not None
-    embedding = fitted.embed(graph).numpy()
+    embedding, labels = fitted.embed(graph).numpy(), graph.labels
+    if graph.node_split is not None:
+        labels = labels.index_fill(0, graph.node_split.test, -1)
     values = []
     for number in range(NODE_SPLITS if graph.node_split else 2):
         nodes = stream.at("nodes", number)
         if graph.node_split is None:
-            drawn = split_nodes(graph.labels, nodes)
+            drawn = split_nodes(labels, nodes)
         else:
-            drawn = split_nodes_like(graph.node_split, graph.labels, nodes)
+            drawn = split_nodes_like(graph.node_split, labels, nodes)
         blind = NodeSplit(drawn.train, drawn.val, drawn.val)
-        values.append(probe(embedding, graph.labels, blind, settings.probe, nodes)["val_accuracy"])
+        values.append(probe(embedding, labels, blind, settings.probe, nodes)["val_accuracy"])
     return {"val_accuracy": fmean(values)}
