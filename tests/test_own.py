@@ -104,6 +104,20 @@ def test_a_grown_graph_is_embedded(fitted: Path, files: Path, tmp_path: Path) ->
     assert table.num_rows == 151 and "new" in table["id"].to_pylist()
 
 
+def test_the_ids_of_a_matrix_say_whose_row_is_whose(files: Path, tmp_path: Path) -> None:
+    table = np.loadtxt(files / "nodes.csv", str, delimiter=",", skiprows=1, quotechar='"')
+    vectors = []
+    for rows, name in ((table, "forwards"), (table[::-1], "backwards")):
+        np.savez(tmp_path / f"{name}.npz", x=rows[:, 1:5].astype(float), ids=rows[:, 0])
+        nodes, out = ("--nodes", tmp_path / f"{name}.npz"), tmp_path / name
+        run("fit", files / "edges.csv", *nodes, "--out", out, *QUICK)
+        for more in ((), ("--edges", files / "edges.csv", *nodes)):
+            run("embed", out, *more, "--out", tmp_path / "z.npy")
+            vectors.append(np.load(tmp_path / "z.npy"))
+    for other in vectors[1:]:
+        np.testing.assert_allclose(other, vectors[0], atol=1e-5)
+
+
 def test_links_leave_out_what_exists(fitted: Path, files: Path, tmp_path: Path) -> None:
     out = tmp_path / "links.parquet"
     run("links", fitted, "--top", "2", "--node", "007", "--node", "a,b", "--out", out)

@@ -39,7 +39,7 @@ def in_memory(edges: Path, nodes: Path | None = None, label: str | None = None) 
     listed = read_edges(edges)
     if nodes is None:
         return build_graph(listed)
-    table = read_nodes(nodes, ids=listed.ids if nodes.suffix in (".npy", ".npz") else None)
+    table = read_nodes(nodes, ids=listed.ids)
     return build_graph(listed, table, fit_encoder(table, label))
 
 

@@ -11,6 +11,7 @@ import typer
 
 from maskgae.cli.analyze_screen import show_facts, show_overlap, show_reading
 from maskgae.cli.app import app
+from maskgae.cli.inputs import read_graph
 from maskgae.cli.options import (
     Assignments,
     ConfigFile,
@@ -127,13 +128,8 @@ def _load(
         from maskgae.graph.datasets import load_dataset
 
         return load_dataset(dataset)
-    from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
-
     assert edges is not None
-    if nodes is None:
-        return build_graph(read_edges(edges)).graph
-    table = read_nodes(nodes)
-    return build_graph(read_edges(edges), table, fit_encoder(table, label)).graph
+    return read_graph(edges, nodes, label, "error")[0].graph
 
 
 def _hops_and_masks(

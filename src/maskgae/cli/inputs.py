@@ -26,7 +26,7 @@ def read_graph(
     listed = read_edges(edges)
     if nodes is None:
         return build_graph(listed), None, None
-    table = read_nodes(nodes, ids=listed.ids if nodes.suffix in (".npy", ".npz") else None)
+    table = read_nodes(nodes, ids=listed.ids)
     encoder = fit_encoder(table, label, missing=missing)
     return build_graph(listed, table, encoder), encoder, None
 
@@ -70,7 +70,7 @@ def grown_graph(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, 
     if saved.encoding is not None:
         if nodes is None:
             raise InputError("this run was fitted with a table of nodes: give the new one, --nodes")
-        table = read_nodes(nodes)
+        table = read_nodes(nodes, ids=listed.ids)
         built = build_graph(listed, table, TableEncoder.from_json(saved.encoding))
         return built.graph, built.ids
     built = build_graph(listed)

@@ -175,9 +175,9 @@ class _Table:
         }
 
     def read(self, ids: IdArray) -> NodeTable:
-        """The table; rows of a matrix are called by the given ids."""
+        """The table; ids are what a matrix calls its rows where its file does not say."""
         assert self.path is not None
-        return read_nodes(self.path, ids=ids if self.path.suffix in (".npy", ".npz") else None)
+        return read_nodes(self.path, ids=ids)
 
 
 def _ingest(

@@ -64,6 +64,17 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     assert [str(column.type) for column in table.columns.values()] == ["bool", "double"]
 
 
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [([5, 7, 9], [5, 7, 9]), ([0, 2], [0, 1, 2]), ([0, 1, 2], [0, 1, 2]), ([2], [0, 1, 2])],
+)
+def test_rows_of_a_matrix_follow_the_ids_or_their_own_numbers(
+    tmp_path: Path, ids: list[int], names: list[int]
+) -> None:
+    np.save(tmp_path / "a.npy", np.eye(3))
+    assert read_nodes(tmp_path / "a.npy", ids=ids).ids.tolist() == names
+
+
 def test_matrices_take_a_list_of_ids(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([[1, 2], [3, 4]], dtype=np.float32))
     ids = read_ids(written(tmp_path, "ids.txt", "NA\r\n007\n"))
@@ -75,6 +86,7 @@ def test_matrices_take_a_list_of_ids(tmp_path: Path) -> None:
     table = read_nodes(tmp_path / "a.npz")
     assert table.ids.tolist() == ["b", "a"]
     assert table.matrix.tolist() == [[1, 0], [0, 1]]
+    assert read_nodes(tmp_path / "a.npz", ids=["a", "b"]).ids.tolist() == ["b", "a"]
     np.save(tmp_path / "ids.npy", np.array([b"x", b"y"]))
     assert read_ids(tmp_path / "ids.npy").tolist() == ["x", "y"]
     sp.save_npz(tmp_path / "s.npz", sp.csc_matrix([[0, 5.0], [0, 0]]))

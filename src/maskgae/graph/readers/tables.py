@@ -3,14 +3,15 @@
 =====================  ====================================================================
 .csv, .tsv, .txt       a header, an id column, other columns as text; may be gzipped
 .parquet               an id column, other columns with types
-.npy                   a matrix; its rows in the order of a given list of ids
+.npy                   a matrix
 .npz                   a matrix called ``features`` or ``x`` or the only one, or a sparse
                        matrix of SciPy; its ids may be an array ``ids`` beside it
 =====================  ====================================================================
 
 The id column is the one that is asked for, else ``id``, ``node``, ``node_id`` or ``name``, else the
 first. Columns keep what the file says here; what they become is :mod:`~maskgae.graph.readers.\
-encode`'s business. Rows of a matrix without ids are called 0 to N - 1.
+encode`'s business. The rows of a matrix without ids are those of a given list, in its order, or of
+the nodes 0 to N - 1 where the list has only such and leaves some out, or where there is no list.
 """
 
 from __future__ import annotations
@@ -102,15 +103,14 @@ def read_nodes(
     Args:
         path: the file.
         id_column: the column of ids, by name or by place from 0.
-        ids: for ``.npy`` and ``.npz``, what the rows are called, in their order.
+        ids: what the rows of a matrix are called, in their order, unless its file says so; a
+            table of columns always does.
         header: whether the first row of a text file has names; else they are the places.
         sep: what separates the cells of a text file; guessed where it is not given.
     """
     file = open_file(path, NODE_ENDINGS, PACKED_ENDINGS)
     if file.ending in (".npy", ".npz"):
         return _from_arrays(file, ids)
-    if ids is not None:
-        raise InputError(f"{path} has a column of ids: a list of ids is for .npy and .npz files")
     columns: Columns = ParquetTable(file)
     if file.ending != ".parquet":
         columns = TextTable(file, find_layout(file, sep=sep, header=header))
@@ -172,18 +172,26 @@ def _from_arrays(file: File, ids: Iterable[Any] | None) -> NodeTable:
             f"{file.path}: features must be a matrix of numbers with a row for each node, not "
             f"{matrix.dtype} of shape {list(matrix.shape)}: save one"
         )
-    if ids is not None:
-        names = as_ids(ids)
-    elif own_ids is not None:
+    if own_ids is not None:
         names = _id_array(file, own_ids)
     else:
-        names = np.arange(matrix.shape[0], dtype=np.int64)
+        names = _row_names(matrix.shape[0], ids)
     if len(names) != matrix.shape[0]:
         raise InputError(
             f"{file.path}: every row needs an id, but there are {matrix.shape[0]:,} rows and "
             f"{len(names):,} ids: give as many ids, in the order of the rows"
         )
     return NodeTable(names, matrix=matrix, path=file.path)
+
+
+def _row_names(count: int, ids: Iterable[Any] | None) -> IdArray:
+    """The given ids, or the numbers of the rows where the ids are some of those, not all."""
+    numbers = np.arange(count, dtype=np.int64)
+    if ids is None:
+        return numbers
+    given = as_ids(ids)
+    whole = given.dtype != object and 0 < len(given) < count
+    return numbers if whole and given.min() >= 0 and given.max() < count else given
 
 
 def _id_array(file: File, array: Array) -> IdArray:
