@@ -11,9 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from maskgae.cli import app
-from maskgae.config import read_toml
+from maskgae.config import Settings, read_toml
 from maskgae.errors import InputError
+from maskgae.evaluation.metrics import link_metrics
+from maskgae.fitting import fit_graph
 from maskgae.graph.generate import generate
+from maskgae.report.of_run import report_data
+from maskgae.runs import load_run
 
 RUNNER = CliRunner()
 QUICK = ("--set", "training.epochs=5", "--threads", "1", "--quiet")
@@ -147,6 +151,20 @@ def test_without_a_table_features_come_from_structure(files: Path, tmp_path: Pat
     run("embed", tmp_path / "run", "--edges", grown, "--out", tmp_path / "z.csv")
 
 
+@pytest.mark.parametrize("messages", ["train", "train_val"])
+def test_the_page_shows_the_scores_of_the_record(
+    files: Path, tmp_path: Path, messages: str
+) -> None:
+    """Features from structure must not tell the page of the test pairs either."""
+    choice = ("--set", f"split.message_edges={messages}")
+    run("fit", files / "edges.csv", "--out", tmp_path / "run", *QUICK, *choice)
+    saved = load_run(tmp_path / "run")
+    page = report_data(saved)
+    assert page.test_scores is not None
+    assert link_metrics(*page.test_scores)["auc"] == saved.record["metrics"]["auc"]["mean"]
+    assert page.best_epoch == saved.record["facts"]["best_epoch"]
+
+
 def test_a_warm_start_begins_where_the_other_run_ended(
     fitted: Path, files: Path, tmp_path: Path
 ) -> None:
@@ -221,11 +239,7 @@ def test_batches_are_asked_for_or_refused(
         run(*edges, "--force", "--batch-pairs", "100")
 
 
-def test_too_few_labels_do_not_lose_a_run(tmp_path):
-    from maskgae.config import Settings
-    from maskgae.fitting import fit_graph
-    from maskgae.graph.generate import generate
-
+def test_too_few_labels_do_not_lose_a_run() -> None:
     graph = generate(60, 200, num_features=8, communities=1)
     settings = Settings().updated({"training.epochs": 2})
     record = fit_graph(graph, settings).record

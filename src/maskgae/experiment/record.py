@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -73,14 +74,14 @@ def _summaries(rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def _means(rows: Sequence[Any]) -> dict[str, Any]:
-    """Numbers are averaged; what is not a number is kept where all runs agree on it."""
+    """What all runs agree on is kept; other numbers are averaged, and what is none is listed."""
     result: dict[str, Any] = {}
     for key, first in rows[0].items():
         values = [row[key] for row in rows]
-        if isinstance(first, int | float):
-            result[key] = sum(values) / len(values)
+        if all(value == first for value in values):
+            result[key] = first
         else:
-            result[key] = first if all(value == first for value in values) else values
+            result[key] = fmean(values) if isinstance(first, int | float) else values
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -36,7 +38,6 @@ def report_data(run: SavedRun) -> ReportData:
         codes = graph.labels.tolist()
         labels = [_label(code, names) for code in codes]
     encoder = None if run.encoding is None else TableEncoder.from_json(run.encoding)
-    best = run.record["facts"].get("best_epoch")
     degrees = None
     if net.degree_decoder is not None:
         with torch.no_grad():
@@ -51,7 +52,7 @@ def report_data(run: SavedRun) -> ReportData:
         settings=net.settings.flat(),
         record=run.record,
         history=run.history(),
-        best_epoch=best if isinstance(best, int) and best > 0 else None,
+        best_epoch=_best_epoch(run),
         test_scores=_test_scores(run),
         degrees=degrees,
         degree_note="predicted: the degree among hidden edges, as trained; true: all edges",
@@ -111,16 +112,32 @@ def strongest_links(run: SavedRun, z: torch.Tensor) -> list[tuple[str, str, floa
     return [(str(run.ids[low[i]]), str(run.ids[high[i]]), float(scores[i])) for i in order]
 
 
+def _best_epoch(run: SavedRun) -> int | None:
+    """The epoch whose weights were kept, where validation chose it."""
+    best = run.record["facts"].get("best_epoch", -1)
+    return int(best) if run.net.settings.training.select == "val_auc" and best > 0 else None
+
+
 def _test_scores(run: SavedRun) -> tuple[Array, Array] | None:
-    """Probabilities of what was held out, with everything but the test pairs as messages."""
+    """Probabilities of what was held out, as the record's test has them."""
     if not run.held_out:
         return None
-    test = run.held_out["test"]
-    messages: Graph = run.graph.subgraph(~_among(run.graph, test))
-    z = run.net.encode(messages)[-1]
-    parts = (test, run.held_out["test_negatives"])
+    z = run.net.encode(_messages(run))[-1]
+    parts = (run.held_out["test"], run.held_out["test_negatives"])
     scores = [pair_logits(z, run.net.decoder, pairs).sigmoid().numpy() for pairs in parts]
     return scores[0], scores[1]
+
+
+def _messages(run: SavedRun) -> Graph:
+    """The edges that the test may see; features from structure know those of training alone."""
+    graph, test = run.graph, run.held_out["test"]
+    train = graph.subgraph(~_among(graph, torch.cat([run.held_out["val"], test], dim=1)))
+    features = graph.features
+    if run.structural is not None:
+        features = run.structural.transform(train)
+    if run.net.settings.split.message_edges == "train_val":
+        train = graph.subgraph(~_among(graph, test))
+    return replace(train, features=features)
 
 
 def _among(graph: Graph, pairs: torch.Tensor) -> torch.Tensor:

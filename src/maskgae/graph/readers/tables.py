@@ -172,10 +172,7 @@ def _from_arrays(file: File, ids: Iterable[Any] | None) -> NodeTable:
             f"{file.path}: features must be a matrix of numbers with a row for each node, not "
             f"{matrix.dtype} of shape {list(matrix.shape)}: save one"
         )
-    if own_ids is not None:
-        names = _id_array(file, own_ids)
-    else:
-        names = _row_names(matrix.shape[0], ids)
+    names = _id_array(file, own_ids) if own_ids is not None else _row_names(matrix.shape[0], ids)
     if len(names) != matrix.shape[0]:
         raise InputError(
             f"{file.path}: every row needs an id, but there are {matrix.shape[0]:,} rows and "
