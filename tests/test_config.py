@@ -128,7 +128,7 @@ def test_updating_makes_a_copy_in_which_later_values_win() -> None:
     p=st.floats(0, 1, exclude_min=True, exclude_max=True),
     decay=st.floats(0, 1e300),
     kind=st.sampled_from(choices("encoder.kind")),
-    grid=st.lists(st.floats(0, 1e9), max_size=4),
+    grid=st.lists(st.floats(0, 1e9, exclude_min=True), min_size=1, max_size=4),
 )
 def test_toml_round_trip(
     tmp_path_factory: pytest.TempPathFactory,
@@ -204,3 +204,11 @@ def test_tables_become_dotted_keys() -> None:
 
 def test_nearest_without_a_close_word_lists_them_all() -> None:
     assert nearest("zzz", ["gcn", "gat"]) == "choose one of gcn, gat"
+
+
+@pytest.mark.parametrize("values", [{"probe.grid": []}, {"probe.grid": [0, 1]}])
+def test_a_grid_without_a_penalty_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=r"probe\.grid must list"):
+        Settings().updated(values)
+    if values["probe.grid"]:
+        assert Settings().updated({**values, "probe.kind": "adam"}).probe.grid == (0, 1)

@@ -14,7 +14,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from maskgae import Graph, InputError, MaskGAE
+from maskgae.estimator import resolve_settings
 from maskgae.graph.generate import generate
+from maskgae.runs import load_run
 
 QUICK: dict[str, Any] = {"training.epochs": 5}
 GRAPH = generate(120, 500, num_features=8, communities=4, seed=1)
@@ -82,6 +84,54 @@ def test_another_graph_is_embedded_by_the_same_network() -> None:
     assert model.transform(grown).shape == (150, 8)
 
 
+@pytest.mark.parametrize("new", ["a new one", "z new one"])
+def test_a_grown_graph_is_matched_by_names(new: str) -> None:
+    """Features from structure are those of the fitted nodes, wherever the new graph has them."""
+    pairs = [(f"n{u}", f"n{v}") for u, v in GRAPH.pairs.T.tolist()]
+    model = quick().fit(pd.DataFrame(pairs, columns=["source", "target"]))
+    grown = pd.DataFrame([*pairs, (new, "n3")], columns=["source", "target"])
+    rows = np.delete(model.transform(grown), 0 if new < "n" else -1, axis=0)
+    moved = np.linalg.norm(rows - model.embedding_, axis=1)
+    assert np.median(moved) < 0.02 * np.linalg.norm(model.embedding_, axis=1).mean()
+    with pytest.raises(InputError, match="must have the fitted nodes: 'n"):
+        model.transform(grown[:3])
+
+
+def test_what_is_not_named_is_as_the_preset_and_the_settings_say() -> None:
+    chosen = resolve_settings(GRAPH, None, None, None, "paper-node-cora-path")
+    assert (chosen.mask.kind, chosen.encoder.hidden, chosen.encoder.dim) == ("path", 128, 64)
+    settings = {"encoder.dim": 32, "mask.kind": "path", "seed": 5, "embedding.layers": "last"}
+    chosen = resolve_settings(GRAPH, None, None, None, overrides=settings)
+    assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("path", 32, 5)
+    chosen = resolve_settings(GRAPH, "edge", 16, 6, overrides=settings)
+    assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("edge", 16, 6)
+    with pytest.raises(InputError, match=r"leave out dim, or set embedding\.propagated=0"):
+        resolve_settings(GRAPH, None, 16, None, "node-cora-edge")
+
+
+def test_a_loaded_model_is_fitted_again_with_its_own_settings(tmp_path: Path) -> None:
+    settings = {**QUICK, "encoder.dropout": 0.5}
+    model = MaskGAE(dim=8, holdout=False, settings=settings, random_state=3)
+    model.fit(GRAPH).save(tmp_path / "run")
+    again = clone(MaskGAE.load(tmp_path / "run")).fit(GRAPH)
+    assert np.array_equal(again.embedding_, model.embedding_)
+
+
+def test_saving_again_leaves_nothing_of_the_first_run(tmp_path: Path) -> None:
+    quick().fit(Graph.from_edges(GRAPH.pairs, GRAPH.num_nodes)).save(tmp_path / "run")
+    quick(holdout=False).fit(GRAPH).save(tmp_path / "run")
+    back = load_run(tmp_path / "run")
+    assert back.structural is None and not back.held_out
+
+
+def test_only_a_run_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "graph").mkdir()
+    (tmp_path / "main.py").touch()
+    with pytest.raises(InputError, match=r"no run folder, there is main\.py"):
+        quick().fit(GRAPH).save(tmp_path)
+    assert (tmp_path / "graph").is_dir()
+
+
 def test_holdout_off_trains_on_everything() -> None:
     model = quick(holdout=False).fit(GRAPH)
     assert "auc" not in model.record_["metrics"] and model.fit_.split is None
@@ -94,5 +144,7 @@ def test_errors_say_what_to_do() -> None:
         MaskGAE().fit(np.empty((2, 0), dtype=np.int64), features=np.eye(3))
     with pytest.raises(InputError, match="999"):
         quick().fit(GRAPH).score_pairs([(0, 999)])
+    with pytest.raises(InputError, match=r"0\.9"):
+        quick().fit(GRAPH).score_pairs([(0.9, 1.9)])
     with pytest.raises(InputError, match=r"did you mean 'mask\.p'"):
         MaskGAE(settings={"mask.pp": 0.1}).fit(GRAPH)

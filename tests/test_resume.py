@@ -155,6 +155,15 @@ def test_a_forced_run_leaves_nothing_of_the_old_one(
     assert {path.name for path in out.iterdir()} == {"checkpoints"}
 
 
+def test_only_a_run_is_replaced(edges: Path, tmp_path: Path) -> None:
+    (tmp_path / "graph").mkdir()
+    write_text(tmp_path / "graph" / "thesis.txt", "years of work")
+    write_text(tmp_path / "main.py", "")
+    with pytest.raises(InputError, match=r"no run folder, there is main\.py"):
+        fit(edges, tmp_path, "--force")
+    assert (tmp_path / "graph" / "thesis.txt").exists()
+
+
 def test_a_diverged_run_leaves_weights_to_start_from(edges: Path, tmp_path: Path) -> None:
     out, wild = tmp_path / "run", ("--set", "training.lr=1e30", "--set", "encoder.norm=none")
     with pytest.raises(RunError, match=r"gradient norm .*rate 1e\+30.*epoch-000001.*--from"):

@@ -223,6 +223,7 @@ class Settings:
             if key not in KEYS:
                 raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
             result = _set(result, key, _checked(key, value))
+        _check_grid(result.probe)
         return result
 
     def changed(self) -> dict[str, Any]:
@@ -317,6 +318,15 @@ def _check_range(key: str, value: float, low: float | None, high: float | None, 
     right_end, right = ("inf", ")") if high is None else (f"{high:g}", right)
     hint = "; use mask.kind=none to train without a mask" if key in ("mask.p", "mask.q") else ""
     raise InputError(f"{key} must lie in {left}{left_end}, {right_end}{right}, not {value:g}{hint}")
+
+
+def _check_grid(probe: ProbeConfig) -> None:
+    if not probe.grid or (probe.kind == "logistic" and min(probe.grid) == 0):
+        least = "a number above 0" if probe.kind == "logistic" else "a number"
+        raise InputError(
+            f"probe.grid must list {least}, or several, not "
+            f"{list(probe.grid)}: {help_text('probe.grid')}"
+        )
 
 
 def _coerced(key: str, value: Any, hint: Any) -> Any:

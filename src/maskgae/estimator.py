@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,16 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     """Node embeddings of an unlabelled graph by masked graph modelling.
 
     Args:
-        mask: ``edge``, ``path`` or ``none``.
-        dim: number of columns that come out.
+        mask: ``edge``, ``path`` or ``none``; where ``None``, as the settings say.
+        dim: number of columns that come out; where ``None``, as the settings say.
         holdout: whether to hold out pairs for stopping and for the test of ``record_``.
         preset: a named preset to start from; else settings follow from the graph.
-        settings: dotted keys that override everything else, such as ``{"mask.p": 0.5}``.
+        settings: dotted keys that override those, such as ``{"mask.p": 0.5}``.
         device: where to compute.
         random_state: the seed of the run.
 
     Attributes:
-        embedding_: ``[N, dim]``, the vectors of the fitted graph's nodes.
+        embedding_: ``[N, D]``, the vectors of the fitted graph's nodes.
         record_: metrics on held-out pairs beside the sanity rows, settings, audit, times.
         names_: what the nodes are called.
 
@@ -51,8 +52,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
     def __init__(
         self,
-        mask: str = "edge",
-        dim: int = 128,
+        mask: str | None = None,
+        dim: int | None = None,
         *,
         holdout: bool = True,
         preset: str | None = None,
@@ -85,16 +86,18 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         return self
 
     def transform(self, graph: Any = None, *, features: Any = None) -> NDArray[np.float32]:
-        """Vectors of the fitted graph, or of another with the same kind of features, ``[N, dim]``.
+        """Vectors of the fitted graph, or of another with the same kind of features, ``[N, D]``.
 
-        A network with learnable node vectors knows only the nodes it was fitted on.
+        A network with learnable node vectors knows only the nodes it was fitted on. Where features
+        came from structure, the fitted nodes must be among the other graph's, by their names.
         """
         fit = self._fit()
         if graph is None:
             return self.embedding_
-        other, _ = as_graph(graph, features)
+        other, names = as_graph(graph, features)
         if fit.structural is not None and other.features is None:
-            other = _with_structure(other, fit)
+            known = _places(self.names_, names, "the new graph, which must have the fitted nodes")
+            other = other.with_features(fit.structural.transform(other, known))
         return np.asarray(fit.net.embed(other).cpu().numpy())
 
     def fit_transform(self, graph: Any, y: Any = None, **fit_params: Any) -> NDArray[np.float32]:
@@ -115,7 +118,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         fit = self._fit()
         asked = None if nodes is None else torch.from_numpy(self._numbers(nodes))
         z = fit.net.encode(fit.graph)[-1].cpu()
-        links = missing_links(z, fit.net.decoder.cpu(), fit.graph, top, asked)
+        links = missing_links(z, copy.deepcopy(fit.net.decoder).cpu(), fit.graph, top, asked)
         return {
             "source": self.names_[links.source.numpy()],
             "target": self.names_[links.target.numpy()],
@@ -125,16 +128,21 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     def score_pairs(self, pairs: Any) -> NDArray[np.float32]:
         """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
         fit = self._fit()
-        table = np.asarray(pairs, dtype=self.names_.dtype)
+        table = np.asarray(pairs, dtype=object)
         numbers = torch.from_numpy(self._numbers(table.reshape(-1)).reshape(-1, 2).T.copy())
         z = fit.net.encode(fit.graph)[-1]
         return np.asarray(pair_logits(z, fit.net.decoder, numbers.to(z.device)).sigmoid().cpu())
 
     def save(self, folder: str | Path) -> None:
-        """Writes a run folder."""
-        from maskgae.runs import save_run
+        """Writes a run folder, in place of the run that is there."""
+        from maskgae.lock import locked
+        from maskgae.runs import check_replaceable, clear_run, save_run
 
-        save_run(Path(folder), self._fit(), self.names_)
+        fit, folder = self._fit(), Path(folder)
+        check_replaceable(folder)
+        with locked(folder):
+            clear_run(folder)
+            save_run(folder, fit, self.names_)
 
     @classmethod
     def load(cls, folder: str | Path) -> MaskGAE:
@@ -146,9 +154,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         settings = run.net.settings
         embedding = run.net.embed(run.graph)
         model = cls(
-            mask=settings.mask.kind,
-            dim=embedding.shape[1],
-            settings=settings.changed(),
+            holdout=bool(run.held_out),
+            settings={key: value for key, value in settings.flat().items() if key != "seed"},
             random_state=settings.seed,
         )
         model.names_ = run.ids
@@ -168,34 +175,44 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         return self.fit_
 
     def _numbers(self, names: Any) -> NDArray[np.int64]:
-        place = {name: i for i, name in enumerate(self.names_.tolist())}
-        unknown = [name for name in np.asarray(names).tolist() if name not in place]
-        if unknown:
-            shown = ", ".join(repr(name) for name in unknown[:5])
-            raise InputError(f"{len(unknown)} names are not nodes of the fitted graph: {shown}")
-        return np.array([place[name] for name in np.asarray(names).tolist()], dtype=np.int64)
+        return _places(np.asarray(names), self.names_, "the fitted graph")
+
+
+def _places(wanted: NDArray[Any], names: NDArray[Any], where: str) -> NDArray[np.int64]:
+    """Where each wanted name stands among the names."""
+    place = {name: i for i, name in enumerate(names.tolist())}
+    unknown = [name for name in wanted.tolist() if name not in place]
+    if unknown:
+        shown = ", ".join(repr(name) for name in unknown[:5])
+        raise InputError(f"{len(unknown):,} names are not nodes of {where}: {shown}")
+    return np.array([place[name] for name in wanted.tolist()], dtype=np.int64)
 
 
 def resolve_settings(
     graph: Graph,
     mask: str | None,
     dim: int | None,
-    seed: int,
+    seed: int | None,
     preset: str | None = None,
     overrides: dict[str, Any] | None = None,
 ) -> Settings:
-    """Settings for a graph: a preset's or what suits the graph, then width, then overrides."""
+    """Settings for a graph: a preset's or what suits the graph, overrides, then what is named."""
     base = dict(named_preset(preset).overrides) if preset else dict(suggest(graph).settings)
-    settings = Settings().updated({**base, "seed": seed})
-    if mask is not None:
-        settings = settings.updated({"mask.kind": mask})
-    settings = settings.updated(overrides or {})
+    named = {"mask.kind": mask, "seed": seed}
+    named = {key: value for key, value in named.items() if value is not None}
+    settings = Settings().updated({**base, **(overrides or {}), **named})
     return settings if dim is None else settings.updated(_widths(settings, dim))
 
 
 def _widths(settings: Settings, dim: int) -> dict[str, Any]:
     """Widths of the layers whose readout has ``dim`` columns."""
     layers = settings.encoder.layers
+    if settings.embedding.propagated:
+        raise InputError(
+            f"dim says how many columns come out, but embedding.propagated = "
+            f"{settings.embedding.propagated} appends all columns of the features: leave out dim, "
+            "or set embedding.propagated=0"
+        )
     if settings.embedding.layers == "last" or layers == 1:
         return {"encoder.dim": dim}
     if dim < layers:
@@ -204,17 +221,3 @@ def _widths(settings: Settings, dim: int) -> dict[str, Any]:
     if settings.encoder.kind in ("gat", "gatv2"):
         hidden -= hidden % settings.encoder.heads
     return {"encoder.hidden": hidden, "encoder.dim": dim - hidden * (layers - 1)}
-
-
-def _with_structure(other: Graph, fit: Fit) -> Graph:
-    """Another graph with features from structure; its first nodes are the fitted ones."""
-    from dataclasses import replace
-
-    assert fit.structural is not None
-    known = np.arange(fit.graph.num_nodes)
-    if other.num_nodes < known.size:
-        raise InputError(
-            f"features came from the structure of {known.size:,} nodes, which must be the first "
-            f"nodes of the new graph, but it has {other.num_nodes:,}"
-        )
-    return replace(other, features=fit.structural.transform(other, known))

@@ -14,8 +14,8 @@ from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.metrics import summary
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.judge import Judge
-from maskgae.experiment.protocol import Run, link_run
-from maskgae.experiment.record import make_record
+from maskgae.experiment.protocol import Run, held_out_pairs, link_run
+from maskgae.experiment.record import make_record, own_protocol
 from maskgae.graph.graph import Graph
 from maskgae.graph.splits import LinkSplit, split_links
 from maskgae.graph.structural import StructuralFeatures
@@ -27,7 +27,6 @@ from maskgae.training import (
     Listener,
     MaskGAEMethod,
     TrainingState,
-    Validation,
 )
 from maskgae.training.memory import JUDGED_NODES
 from maskgae.training.parallel import ranks
@@ -89,7 +88,7 @@ def fit_graph(
     run, fitted = _trained(method, settings, graph, split, listener)
     embedding = _embedded(fitted.net, graph)
     cell = Cell("link", graph.name, settings)
-    record = make_record(cell, [run])
+    record = make_record(cell, [run]) | {"protocol": own_protocol(settings, holdout)}
     record["audit"]["features_from_structure"] = structural is not None
     if graph.labels is not None:
         _add_label_metrics(record, settings, graph, embedding, stream)
@@ -110,7 +109,7 @@ def follow_fit(
     graph, split, _ = _prepared(graph, settings, holdout, stream)
     train, validation = graph, None
     if split is not None:
-        train, validation = split.train, Validation(split.val, split.val_negatives)
+        train, validation = split.train, held_out_pairs(split, settings)
     fitted = _WarmStart(settings, device, checkpoints, start).fit(train, validation, stream)
     _embedded(fitted.net, graph)
 

@@ -33,7 +33,15 @@ from torch import Tensor
 
 from maskgae.config import Settings, read_toml
 from maskgae.errors import InputError
-from maskgae.files import atomic, make_folder, read_json, read_with, write_json, write_text
+from maskgae.files import (
+    TEMPORARY,
+    atomic,
+    make_folder,
+    read_json,
+    read_with,
+    write_json,
+    write_text,
+)
 from maskgae.fitting import Fit
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import DenseFeatures, Features, SparseFeatures
@@ -44,6 +52,7 @@ from maskgae.graph.readers.parquet import ParquetTable
 from maskgae.graph.readers.sources import open_file
 from maskgae.graph.store import Store, open_store
 from maskgae.graph.structural import StructuralFeatures
+from maskgae.lock import LOCK
 from maskgae.model import MaskGAENet
 from maskgae.tensors import read_tensors, write_tensors
 from maskgae.training.checkpoint import whole_checkpoints
@@ -135,6 +144,22 @@ def save_run(
 def is_complete(folder: Path) -> bool:
     """Whether the folder holds a run to its last file but the page."""
     return (folder / MODEL).is_file()
+
+
+def contents(folder: Path, *, foreign: bool = False) -> list[str]:
+    """What lies in a folder but for locks and leftovers; or only what no run writes."""
+    known = {LOCK, *((CHECKPOINTS, GRAPH, *FILES) if foreign else ())}
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    return [name for name in names if name not in known and not TEMPORARY.fullmatch(name)]
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuses to replace a folder that holds anything but a run."""
+    if names := contents(folder, foreign=True):
+        raise InputError(
+            f"{folder} is no run folder, there is {names[0]} in it: nothing was replaced; choose "
+            "another folder"
+        )
 
 
 def clear_run(folder: Path) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from maskgae.config import Settings
 from maskgae.errors import InputError
 from maskgae.experiment import Cell, Run, Store, evaluate, make_cell, make_record, run_missing
 from maskgae.experiment.peak import forget_peak, peak_rss_mb
+from maskgae.fitting import fit_graph
+from maskgae.graph.generate import generate
 
 QUICK = {"training.epochs": 3, "encoder.hidden": 8, "encoder.dim": 8}
 
@@ -103,3 +109,42 @@ def test_a_node_run_may_train_on_all_pairs_to_the_end() -> None:
     assert record["facts"]["stopped"] == "epochs"
     with pytest.raises(InputError, match="leaves no pairs to select an epoch on"):
         evaluate(quick_cell("node", **{**to_the_end, "training.select": "val_auc"}), [0])
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [("split.val", "leaves no pairs to select an epoch on"), ("split.test", "--holdout 0")],
+)
+def test_links_to_select_or_to_test_on_are_missed_before_the_training(
+    missing: str, words: str
+) -> None:
+    def no_training(seed: int) -> Callable[[Any], None]:
+        return lambda row: pytest.fail("trained")
+
+    with pytest.raises(InputError, match=words):
+        evaluate(quick_cell("link", **{missing: 0.0}), [0], listener=no_training)
+
+
+def test_a_method_that_learns_from_labels_is_refused_on_links() -> None:
+    with pytest.raises(InputError, match="gcn learns from labels"):
+        make_cell("link", "imports", method="gcn")
+
+
+def test_a_named_mask_wins_over_a_setting() -> None:
+    cell = make_cell("link", "imports", mask="path", overrides={"mask.kind": "edge"})
+    assert cell.settings.mask.kind == "path"
+
+
+def test_a_record_tells_where_its_runs_were_made() -> None:
+    runs = [Run(0, {}, {}, {}, {}, TIMES, 0.0, {"torch": v}, t) for v, t in (("1", 1), ("2", 1))]
+    record = make_record(quick_cell(), runs)
+    assert record["versions"] == {"torch": ["1", "2"]} and record["threads"] == 1
+
+
+def test_a_protocol_says_what_was_done() -> None:
+    graph = generate(60, 200, num_features=4, communities=2)
+    settings = Settings().updated({"training.epochs": 1})
+    whole = fit_graph(replace(graph, name="Collab"), settings, holdout=False).record["protocol"]
+    assert whole == {"split": "none: all pairs are trained on", "selection": "last"}
+    split = fit_graph(replace(graph, name="Collab"), settings).record["protocol"]["split"]
+    assert split == "val 0.05, test 0.1 of the pairs, a new split a seed"

@@ -12,7 +12,6 @@ from maskgae.cli.options import (
     Assignments,
     ConfigFile,
     Device,
-    FirstSeed,
     JsonFile,
     MaskKind,
     PresetName,
@@ -33,7 +32,9 @@ def evaluate(
     preset: PresetName = None,
     method: Annotated[str, typer.Option(help="maskgae, or a baseline.")] = "maskgae",
     seeds: Seeds = 5,
-    first_seed: FirstSeed = 0,
+    first_seed: Annotated[
+        int | None, typer.Option("--first-seed", help="The first run's seed.", min=0)
+    ] = None,
     config: ConfigFile = None,
     assignments: Assignments = None,
     device: Device = "cpu",
@@ -49,7 +50,8 @@ def evaluate(
     values = overrides(config, assignments)
     cell = make_cell(task, dataset, mask=mask, preset_name=preset, overrides=values, method=method)
     prepare_torch(device, threads)
-    record = evaluated(cell, range(first_seed, first_seed + seeds), device, quiet)
+    first = cell.settings.seed if first_seed is None else first_seed
+    record = evaluated(cell, range(first, first + seeds), device, quiet)
     screen.show_record(record)
     if json is not None:
         write_json(json, record)

@@ -28,20 +28,15 @@ def claimed(out: Path, *, force: bool = False, resume: bool = False) -> Iterator
 
 
 def _check_folder(out: Path, force: bool, resume: bool) -> None:
-    from maskgae.files import TEMPORARY
-    from maskgae.lock import LOCK
-    from maskgae.runs import CHECKPOINTS, FILES, GRAPH
+    from maskgae.runs import check_replaceable, contents
 
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} must be a folder, but it is a file")
-    if force or not out.is_dir():
-        return
-    allowed = {LOCK, *((*FILES, GRAPH, CHECKPOINTS) if resume else ())}
-    names = sorted(path.name for path in out.iterdir() if not TEMPORARY.fullmatch(path.name))
-    other = [name for name in names if name not in allowed]
-    if other:
+    if force:
+        check_replaceable(out)
+    elif names := contents(out, foreign=resume):
         raise InputError(
-            f"--out {out} is not empty, there is {other[0]}: choose another folder, --resume to "
+            f"--out {out} is not empty, there is {names[0]}: choose another folder, --resume to "
             "go on with a run that was stopped, or --force to replace one"
         )
 

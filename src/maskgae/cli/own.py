@@ -59,11 +59,13 @@ SpreadsheetSafe = Annotated[
 ]
 
 
+#: Where a demo goes, and replaces the one before.
+DEMO = Path("runs/demo")
+
+
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")] = Path(
-        "runs/demo"
-    ),
+    out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")] = DEMO,
     threads: Threads = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -87,7 +89,7 @@ def demo(
         c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
     }
     classes = [packages[code] for code in range(graph.num_classes)]
-    with claimed(out, force=True):
+    with claimed(out, force=out == DEMO):
         record = fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
     screen.show_record(record, ["link"])
     screen.out.print()
@@ -131,7 +133,7 @@ def fit(
     checkpoint_every: CheckpointEvery = None,
     config: ConfigFile = None,
     assignments: Assignments = None,
-    seed: Annotated[int, typer.Option(help="Address of all randomness.", min=0)] = 0,
+    seed: Annotated[int | None, typer.Option(help="Address of all randomness.", min=0)] = None,
     device: Device = "cpu",
     threads: Threads = 0,
     quiet: Quiet = False,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maskgae.baselines import BASELINES
+from maskgae.baselines import BASELINES, SUPERVISED
 from maskgae.config import Settings
 from maskgae.errors import InputError, nearest
 from maskgae.graph.datasets import find_dataset
@@ -70,10 +70,11 @@ def make_cell(
         raise InputError(f"no task is called '{task}': {nearest(task, TASKS)}")
     if method not in METHODS:
         raise InputError(f"no method is called '{method}': {nearest(method, METHODS)}")
+    if task == "link" and method in SUPERVISED:
+        raise InputError(f"{method} learns from labels and scores no pairs: use the node task")
     known = find_dataset(dataset).name
     chosen = preset(preset_name) if preset_name else recommended(task, known, mask or "edge")
     settings = Settings() if chosen is None else chosen.settings
-    if mask is not None:
-        settings = settings.updated({"mask.kind": mask})
-    settings = settings.updated(overrides or {})
+    named = {} if mask is None else {"mask.kind": mask}
+    settings = settings.updated({**(overrides or {}), **named})
     return Cell(task, known, settings, None if chosen is None else chosen.name, method)

@@ -61,10 +61,10 @@ class Judge:
         """The sanity rows that need no network: raw features, and twice-propagated ones."""
         if self.graph.features is None:
             return {}
-        return {
-            "raw_features": self.embedding(self.graph.features.scipy()),
-            "propagated_features": self.embedding(propagated_features(self.graph)),
-        }
+        rows = {"raw_features": self.embedding(self.graph.features.scipy())}
+        if self.graph.num_pairs:  # a sample of a large graph's nodes comes without edges
+            rows["propagated_features"] = self.embedding(propagated_features(self.graph))
+        return rows
 
     def classes(self, predicted: Tensor) -> Metrics:
         """The metrics of a class for each node, ``[N]``."""

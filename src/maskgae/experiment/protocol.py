@@ -5,9 +5,11 @@ The test is scored once, after everything that is chosen has been chosen on vali
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 
 import torch
@@ -39,10 +41,18 @@ from maskgae.training import (
     Validation,
 )
 
+#: The software that decides a result to the last digit.
+PACKAGES = ("maskgae", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
+
+
+def versions() -> dict[str, str]:
+    """Which software this is."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
 
 @dataclass(frozen=True)
 class Run:
-    """What one seed gave."""
+    """What one seed gave, and where."""
 
     seed: int
     metrics: Metrics
@@ -51,6 +61,8 @@ class Run:
     facts: Mapping[str, Any] = field(default_factory=dict)
     time_s: Mapping[str, float] = field(default_factory=dict)
     peak_rss_mb: float = field(default_factory=peak_rss_mb)
+    versions: Mapping[str, str] = field(default_factory=versions)
+    threads: int = field(default_factory=torch.get_num_threads)
 
 
 def run_seed(
@@ -87,8 +99,13 @@ def link_run(
 
     A method that only embeds gets the scorer of every frozen embedding.
     """
+    if not split.test.shape[1]:
+        raise InputError(
+            "split.test = 0 leaves no pairs to test on: hold out a share such as 0.1, or train "
+            "without a test by 'maskgae fit --holdout 0'"
+        )
     stream, started = Stream(seed), time.perf_counter()
-    validation = Validation(split.val, split.val_negatives)
+    validation = held_out_pairs(split, settings)
     fitted = method.fit(split.train, validation, stream, listener)
     fitted = as_scorer(fitted, split.train, validation, stream)
     trained = time.perf_counter()
@@ -141,7 +158,7 @@ def _run_node(cell: Cell, graph: Graph, seed: int, device: str, listener: Listen
 
 
 def held_out_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
-    """What a node run selects its epoch on; nothing, where it trains on all pairs to the end."""
+    """What a run selects its epoch on; nothing, where it trains on all other pairs to the end."""
     if split.val.shape[1]:
         return Validation(split.val, split.val_negatives)
     training = settings.training

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from importlib.metadata import version
 from statistics import fmean
 from typing import Any
 
-import torch
-
+from maskgae.config import Settings
 from maskgae.evaluation.metrics import summary
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.judge import RANDOM_SPLITS
 from maskgae.experiment.protocol import Run
 from maskgae.graph.datasets import DATASETS
 
-PACKAGES = ("maskgae", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
-
 
 def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[str, Any]:
     """Aggregates the runs of a cell; fractions throughout, ``std`` with ddof 1."""
     settings = cell.settings
+    protocol = _link_protocol if cell.task == "link" else _node_protocol
     return {
         "task": cell.task,
         "dataset": cell.dataset,
@@ -29,7 +25,7 @@ def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[st
         "mask": settings.mask.kind,
         "semantics": settings.mask.semantics,
         "preset": cell.preset,
-        "protocol": protocol_of(cell),
+        "protocol": protocol(cell, runs[0]),
         "settings": {k: v for k, v in settings.flat().items() if k != "seed"},
         "seeds": [run.seed for run in runs],
         "metrics": _summaries([run.metrics for run in runs]),
@@ -38,50 +34,57 @@ def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[st
         "facts": _means([run.facts for run in runs]),
         "time_s": _times(runs, load_s),
         "peak_rss_mb": max(run.peak_rss_mb for run in runs),
-        "versions": versions(),
-        "threads": torch.get_num_threads(),
+        "versions": _means([run.versions for run in runs]),
+        "threads": _agreed([run.threads for run in runs]),
     }
 
 
-def protocol_of(cell: Cell) -> dict[str, Any]:
-    """How the numbers come about, in a few words each."""
-    config, entry = cell.settings.split, DATASETS.get(cell.dataset)
-    if cell.task == "link":
-        held_out = f"val {config.val:g}, test {config.test:g} of the pairs, a new split a seed"
-        return {
-            "split": "public" if cell.dataset == "Collab" else held_out,
-            "negatives": "as many as positives, uniform non-edges of the whole graph",
-            "message_edges": config.message_edges,
-            "selection": cell.settings.training.select,
-        }
+def own_protocol(settings: Settings, holdout: bool) -> dict[str, Any]:
+    """How the numbers on links of a graph of one's own come about, in a few words each."""
+    if not holdout:
+        return {"split": "none: all pairs are trained on", "selection": "last"}
+    config = settings.split
+    return {
+        "split": f"val {config.val:g}, test {config.test:g} of the pairs, a new split a seed",
+        "negatives": "as many as positives, uniform non-edges of the whole graph",
+        "message_edges": config.message_edges,
+        "selection": settings.training.select,
+    }
+
+
+def _link_protocol(cell: Cell, run: Run) -> dict[str, Any]:
+    own = own_protocol(cell.settings, holdout=True)
+    return own | {"split": "public", "negatives": "public"} if cell.dataset == "Collab" else own
+
+
+def _node_protocol(cell: Cell, run: Run) -> dict[str, Any]:
+    entry, config = DATASETS.get(cell.dataset), cell.settings.split
     public = entry is not None and entry.split == "public"
     return {
         "split": "public" if public else "random 10/10/80, a new split a seed",
-        "random_splits": RANDOM_SPLITS if public else 0,
+        "random_splits": RANDOM_SPLITS if "accuracy_random_splits" in run.metrics else 0,
         "held_out_pairs": config.val,
         "probe": cell.settings.probe.kind,
         "selection": cell.settings.training.select,
     }
 
 
-def versions() -> dict[str, str]:
-    """The software that decides a result to the last digit."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-
-
 def _summaries(rows: Sequence[Any]) -> dict[str, Any]:
     return {name: summary([row[name] for row in rows]) for name in rows[0]}
+
+
+def _agreed(values: Sequence[Any]) -> Any:
+    """What all runs have, or a list of what each has."""
+    return values[0] if all(value == values[0] for value in values) else list(values)
 
 
 def _means(rows: Sequence[Any]) -> dict[str, Any]:
     """What all runs agree on is kept; other numbers are averaged, and what is none is listed."""
     result: dict[str, Any] = {}
     for key, first in rows[0].items():
-        values = [row[key] for row in rows]
-        if all(value == first for value in values):
-            result[key] = first
-        else:
-            result[key] = fmean(values) if isinstance(first, int | float) else values
+        found = _agreed([row[key] for row in rows])
+        averaged = isinstance(found, list) and isinstance(first, int | float)
+        result[key] = fmean(found) if averaged else found
     return result
 
 

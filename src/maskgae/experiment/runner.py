@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from maskgae.config import APART, Settings
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.protocol import Run, run_seed
-from maskgae.experiment.record import make_record, versions
+from maskgae.experiment.record import make_record
 from maskgae.files import write_json
 from maskgae.graph.datasets import load_dataset
 from maskgae.graph.graph import Graph
@@ -73,7 +73,6 @@ class Store:
             "preset": cell.preset,
             "settings": cell.settings.flat(),
         }
-        document |= {"versions": versions(), "threads": torch.get_num_threads()}
         write_json(self.path(cell, run.seed), document)
 
     def record(self, cell: Cell, seeds: Sequence[int]) -> dict[str, Any] | None:
