@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from maskgae import Graph, InputError, MaskGAE
 from maskgae.estimator import resolve_settings
+from maskgae.graph.convert import as_graph
 from maskgae.graph.generate import generate
+from maskgae.graph.graph import NodeSplit
 from maskgae.runs import load_run
 
 QUICK: dict[str, Any] = {"training.epochs": 5}
@@ -135,6 +139,21 @@ def test_only_a_run_is_replaced(tmp_path: Path) -> None:
 def test_holdout_off_trains_on_everything() -> None:
     model = quick(holdout=False).fit(GRAPH)
     assert "auc" not in model.record_["metrics"] and model.fit_.split is None
+
+
+def test_labels_change_nothing_else_of_a_graph() -> None:
+    graph = replace(GRAPH, node_split=NodeSplit(*torch.arange(120).split(40)))
+    made, _ = as_graph(graph, labels=np.zeros(120))
+    assert made.node_split is graph.node_split and made.cleaning == graph.cleaning
+
+
+def test_a_frame_is_read_by_its_names_else_by_its_places() -> None:
+    assert as_graph(pd.DataFrame([("x", "y")], columns=["A", "a"]))[1].tolist() == ["x", "y"]
+    turned = pd.DataFrame([(9, "x", "y")], columns=["weight", "Target", "Source"])
+    assert as_graph(turned)[0].weights is not None
+    for missing in (None, np.nan):
+        with pytest.raises(InputError, match="row 1 of the frame lacks one"):
+            as_graph(pd.DataFrame([("x", "y"), ("x", missing)]))
 
 
 def test_errors_say_what_to_do() -> None:

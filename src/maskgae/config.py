@@ -266,8 +266,10 @@ _FIELDS: dict[str, tuple[Field[Any], Any]] = {
 }
 KEYS: tuple[str, ...] = tuple(_FIELDS)
 
-#: Not what a cell is about: runs of one cell differ in the seed, and no result in the other.
-APART = ("seed", "training.checkpoint_every")
+#: The settings that change nothing of what comes out.
+WITHOUT_EFFECT = ("training.checkpoint_every",)
+#: Not what a cell is about: its runs differ in the seed.
+APART = ("seed", *WITHOUT_EFFECT)
 
 
 def help_text(key: str) -> str:

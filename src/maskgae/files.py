@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -61,6 +62,12 @@ def sweep(folder: Path) -> None:
         if TEMPORARY.fullmatch(path.name):
             with suppress(OSError):
                 path.unlink()
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def make_folder(path: Path, *, parents: bool = False) -> None:

@@ -1,5 +1,6 @@
 """The graph: simple and undirected whatever comes in, and the same when it goes out and back."""
 
+import math
 from typing import Any
 
 import networkx
@@ -89,7 +90,8 @@ def test_edges_in_any_container_and_either_shape(edges: Any) -> None:
 
 def test_a_two_by_two_list_is_a_list_of_pairs_and_an_array_is_not() -> None:
     assert Graph.from_edges([(0, 1), (0, 2)]).pairs.tolist() == [[0, 0], [1, 2]]
-    assert Graph.from_edges(np.array([(0, 0), (1, 2)])).pairs.tolist() == [[0, 0], [1, 2]]
+    for rows in (np.array([(0, 0), (1, 2)]), (np.array([0, 0]), np.array([1, 2]))):
+        assert Graph.from_edges(rows).pairs.tolist() == [[0, 0], [1, 2]]
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float64])
@@ -99,6 +101,18 @@ def test_labels_of_any_type_and_read_only_ones(kind: type) -> None:
     for form in (labels, labels.tolist(), torch.tensor([0, 1, 2])):
         graph = Graph.from_edges([(0, 1)], 3, labels=form)
         assert graph.labels is not None and graph.labels.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("labels", [[0.7, 1.0], [math.nan, 1], ["a", "b"], [-2, 0]])
+def test_labels_that_are_no_classes_are_refused(labels: list[Any]) -> None:
+    with pytest.raises(InputError, match=r"labels must be whole numbers.*factorize"):
+        Graph.from_edges([(0, 1)], labels=labels)
+
+
+@pytest.mark.parametrize("weight", [1e39, 1e-60, 0, math.inf])
+def test_weights_that_32_bits_cannot_hold_are_refused(weight: float) -> None:
+    with pytest.raises(InputError, match="positive numbers of 32 bits"):
+        Graph.from_edges([(0, 1)], weights=[weight])
 
 
 @pytest.mark.parametrize("edges", [[], np.empty((2, 0)), torch.empty(0, 2)])
@@ -227,16 +241,13 @@ def test_an_adjacency_matrix_must_be_square() -> None:
         Graph.from_scipy(sp.csr_array((2, 3)))
 
 
-def test_weights_survive_networkx_and_pyg():
-    import networkx
-    from torch_geometric.data import Data
-
+def test_weights_survive_networkx_and_pyg() -> None:
     graph = Graph.from_networkx(networkx.Graph([(0, 1, {"weight": 3}), (1, 2)]))
     assert graph.weights is not None
     assert graph.weights.tolist() == [3, 1]
-    again = Graph.from_pyg(graph.to_pyg())
-    assert again.weights is not None
-    assert again.weights.tolist() == [3, 1]
+    for again in (Graph.from_pyg(graph.to_pyg()), Graph.from_networkx(graph.to_networkx())):
+        assert again.weights is not None
+        assert again.weights.tolist() == [3, 1]
     one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), edge_weight=torch.tensor([3.0, 1.0]))
     one_way.num_nodes = 3
     weights = Graph.from_pyg(one_way).weights

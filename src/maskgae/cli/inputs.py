@@ -107,8 +107,6 @@ def node_numbers(saved: SavedRun, names: Any) -> Any:
     from maskgae.graph.readers import as_ids, find_ids
 
     wanted = as_ids(list(names))
-    if wanted.dtype != saved.ids.dtype:
-        wanted = as_ids([str(name) for name in names])
     found = find_ids(wanted, saved.ids)
     if (found < 0).any():
         unknown = [repr(str(name)) for name in wanted[found < 0][:5]]

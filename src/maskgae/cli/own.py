@@ -210,7 +210,7 @@ def embed(
     threads: Threads = 0,
 ) -> None:
     """Write the embeddings of the fitted graph, or of a new or grown one of the same kind."""
-    from maskgae.graph.readers import check_writable as check_table
+    from maskgae.graph.readers import check_table
     from maskgae.runs import load_run, write_embeddings
 
     check_table(out)
@@ -242,7 +242,7 @@ def links(
     """Write the highest-scored missing links of each node."""
     import torch
 
-    from maskgae.graph.readers import check_writable as check_table
+    from maskgae.graph.readers import check_table
     from maskgae.links import missing_links
     from maskgae.runs import load_run
 
@@ -274,8 +274,7 @@ def score(
     import numpy as np
     import torch
 
-    from maskgae.graph.readers import check_writable as check_table
-    from maskgae.graph.readers import read_id_pairs
+    from maskgae.graph.readers import check_table, read_id_pairs
     from maskgae.runs import load_run
 
     check_table(out)

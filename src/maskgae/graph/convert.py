@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from maskgae.errors import InputError
 from maskgae.graph.features import as_features
-from maskgae.graph.graph import Graph
-
-#: What a frame's columns may be called, the ends of an edge.
-END_NAMES = (("source", "target"), ("src", "dst"), ("from", "to"))
+from maskgae.graph.graph import Graph, as_labels
+from maskgae.graph.readers.layout import KNOWN_PAIRS
 
 
 def as_graph(graph: Any, features: Any = None, labels: Any = None) -> tuple[Graph, NDArray[Any]]:
@@ -36,15 +34,7 @@ def as_graph(graph: Any, features: Any = None, labels: Any = None) -> tuple[Grap
     if features is not None:
         made = replace(made, features=as_features(features))
     if labels is not None:
-        codes = np.asarray(labels)
-        made = Graph.from_edges(
-            made.pairs,
-            made.num_nodes,
-            features=made.features,
-            labels=codes,
-            weights=made.weights,
-            name=made.name,
-        )
+        made = replace(made, labels=as_labels(labels))
     return made, names
 
 
@@ -70,9 +60,13 @@ def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
     columns = [str(name).lower() for name in frame.columns]
     if len(columns) < 2:
         raise InputError(f"a frame of edges needs two columns, but this one has {len(columns)}")
-    ends = next((pair for pair in END_NAMES if set(pair) <= set(columns)), tuple(columns[:2]))
-    places = [columns.index(name) for name in ends]
-    source, target = (frame.iloc[:, place].to_numpy() for place in places)
+    known = (pair for pair in KNOWN_PAIRS if set(pair) <= set(columns))
+    places = next(([columns.index(name) for name in pair] for pair in known), [0, 1])
+    ends = frame.iloc[:, places]
+    if ends.isna().any(axis=None):
+        row = ends.isna().any(axis=1).to_numpy().argmax()
+        raise InputError(f"an edge needs two ends, but row {row:,} of the frame lacks one: drop it")
+    source, target = (ends.iloc[:, place].to_numpy() for place in (0, 1))
     names, codes = np.unique(np.concatenate([source, target]), return_inverse=True)
     weights = frame.iloc[:, columns.index("weight")].to_numpy() if "weight" in columns else None
     return Graph.from_edges(codes.reshape(2, -1), names.size, weights=weights), names

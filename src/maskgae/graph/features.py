@@ -128,17 +128,14 @@ class SparseFeatures(Features):
 
     Args:
         by_row: the matrix.
-        by_column: the order of the entries by column, computed where it is not given.
     """
 
     # Sent along edges, a sparse row would fill up; so it is always multiplied first.
     message_width = float("inf")
 
-    def __init__(self, by_row: CSR, column_order: Tensor | None = None) -> None:
+    def __init__(self, by_row: CSR) -> None:
         self.by_row = by_row
         self.num_rows, self.num_columns = by_row.num_rows, by_row.num_columns
-        if column_order is not None:
-            self.column_order = column_order
 
     @cached_property
     def column_order(self) -> Tensor:

@@ -11,7 +11,6 @@ where their content is known: by a checksum in this package, or by one in the ca
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import socket
@@ -20,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from maskgae.files import write_text
+from maskgae.files import sha256, write_text
 
 DATA_VARIABLE = "MASKGAE_DATA"
 
@@ -48,12 +47,6 @@ def find_folder(relative: str | Path, files: Iterable[str]) -> Path | None:
         if all((folder / name).is_file() for name in wanted):
             return folder
     return None
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def trusted_list() -> Path:

@@ -16,7 +16,14 @@ from torch import Tensor
 from maskgae.errors import InputError
 from maskgae.graph.csr import CSR, csr_from_coordinates
 from maskgae.graph.features import Features, SparseFeatures, as_features
-from maskgae.graph.pairs import Cleaning, canonical_pairs, contains_keys, edge_array, pair_keys
+from maskgae.graph.pairs import (
+    Cleaning,
+    canonical_pairs,
+    contains_keys,
+    edge_array,
+    is_symmetric,
+    pair_keys,
+)
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -184,7 +191,8 @@ class Graph:
     ) -> Graph:
         """A graph from an edge array ``[2, E]`` or ``[E, 2]`` or a list of pairs, in any direction.
 
-        Self-loops are dropped, repeated edges merged (their weights add up).
+        Self-loops are dropped, repeated edges merged (their weights add up). Two by two numbers
+        are ``[2, E]`` in an array or a tuple of arrays, and two pairs in a list.
         """
         array = edge_array(edges)
         features = None if features is None else as_features(features)
@@ -192,14 +200,12 @@ class Graph:
             num_nodes = (
                 features.num_rows if features is not None else int(array.max(initial=-1)) + 1
             )
-        if labels is not None:
-            labels = torch.from_numpy(np.asarray(labels).astype(np.int64))
         pairs, summed, cleaning = canonical_pairs(array, num_nodes, weights)
         return cls(
             num_nodes=num_nodes,
             pairs=pairs,
             features=features,
-            labels=labels,
+            labels=None if labels is None else as_labels(labels),
             node_split=node_split,
             weights=summed,
             name=name,
@@ -217,7 +223,7 @@ class Graph:
         data = matrix.data[present]
         if np.all(data == 1):
             return cls.from_edges(edges, matrix.shape[0], **kwargs)
-        weights = data / 2 if _is_symmetric(matrix) else data
+        weights = data / 2 if is_symmetric(edges, data, matrix.shape[0]) else data
         return cls.from_edges(edges, matrix.shape[0], weights=weights, **kwargs)
 
     @classmethod
@@ -247,8 +253,7 @@ class Graph:
         labels, weights = getattr(data, "y", None), data.get("edge_weight")
         if weights is not None:
             weights = weights.reshape(-1).numpy().astype(np.float64)
-            shape = (data.num_nodes, data.num_nodes)
-            if _is_symmetric(sp.coo_array((weights, tuple(data.edge_index.numpy())), shape=shape)):
+            if is_symmetric(data.edge_index.numpy(), weights, data.num_nodes):
                 weights /= 2
         return cls.from_edges(
             data.edge_index,
@@ -291,10 +296,13 @@ class Graph:
         return sp.csr_array(arrays, shape=(self.num_nodes, self.num_nodes))
 
     def to_networkx(self) -> networkx.Graph:
-        """A NetworkX graph on the nodes 0 to N - 1."""
+        """A NetworkX graph on the nodes 0 to N - 1, with the weights where there are any."""
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.num_nodes))
         graph.add_edges_from(self.pairs.T.tolist())
+        if self.weights is not None:
+            weights = zip(map(tuple, self.pairs.T.tolist()), self.weights.tolist(), strict=True)
+            networkx.set_edge_attributes(graph, dict(weights), "weight")
         return graph
 
     def __repr__(self) -> str:
@@ -307,6 +315,18 @@ class Graph:
         return f"Graph({', '.join(parts)})"
 
 
-def _is_symmetric(matrix: Any) -> bool:
-    """Whether each edge stands in both directions with one weight, which then counts half each."""
-    return bool((abs(matrix - matrix.T) > 0).nnz == 0)
+def as_labels(labels: Any) -> Tensor:
+    """A class for each node as whole numbers, ``[N]``.
+
+    >>> as_labels([0, 2, -1])
+    tensor([ 0,  2, -1])
+    """
+    codes = np.asarray(labels)
+    whole = codes.dtype.kind in "biu" or (codes.dtype.kind == "f" and (codes % 1 == 0).all())
+    if not whole or (codes.size and codes.min() < -1):
+        raise InputError(
+            "labels must be whole numbers from 0 on, -1 where a class is unknown, not "
+            f"{codes.dtype} such as {codes.reshape(-1)[:3].tolist()}: number the classes, for "
+            "example by pandas.factorize"
+        )
+    return torch.from_numpy(codes.astype(np.int64))

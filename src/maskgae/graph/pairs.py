@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -67,9 +68,8 @@ def canonical_pairs(
                 f"weights need one value an edge: there are {u.size:,} edges and {values.size:,} "
                 "weights"
             )
-        values = values[proper]
-        _check_weights(values)
-        summed = torch.from_numpy(np.bincount(inverse, values, unique.size).astype(np.float32))
+        sums = np.bincount(inverse, _checked_weights(values[proper]), unique.size)
+        summed = torch.from_numpy(_checked_weights(sums).astype(np.float32))
     touched = np.unique(pairs.numpy()).size
     cleaning = Cleaning(
         self_loops=int(u.size - keys.size),
@@ -91,7 +91,7 @@ def edge_array(edges: Any) -> np.ndarray[Any, Any]:
         return np.empty((2, 0), dtype=np.int64)
     if array.ndim != 2 or 2 not in array.shape:
         raise InputError(f"edges must have shape [2, E] or [E, 2], not {list(array.shape)}")
-    if array.shape[0] != 2 or (array.shape == (2, 2) and isinstance(edges, Sequence)):
+    if array.shape[0] != 2 or (array.shape == (2, 2) and _are_pairs(edges)):
         array = array.T
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"edges must be whole numbers from 0 on, not {array.dtype}")
@@ -107,10 +107,29 @@ def _check_ids(edges: np.ndarray[Any, Any], num_nodes: int) -> None:
         )
 
 
-def _check_weights(values: np.ndarray[Any, Any]) -> None:
-    bad = ~(np.isfinite(values) & (values > 0))
-    if bad.any():
+def _are_pairs(edges: Any) -> bool:
+    """Whether two by two numbers are two pairs, as in a list, and not two rows of ends."""
+    return isinstance(edges, Sequence) and not isinstance(edges[0], np.ndarray | Tensor)
+
+
+def unfit_weights(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The places of weights that are not positive, or that 32 bits round to zero or infinity."""
+    with np.errstate(over="ignore", under="ignore"):
+        kept = values.astype(np.float32)
+    return np.flatnonzero(~(np.isfinite(kept) & (kept > 0)))
+
+
+def _checked_weights(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    bad = unfit_weights(values)
+    if bad.size:
         raise InputError(
-            f"edge weights must be positive numbers, but {int(bad.sum()):,} are not, "
-            f"the first of them {values[bad][0]}"
+            f"edge weights must be positive numbers of 32 bits, but {bad.size:,} are not, "
+            f"the first of them {values[bad[0]]}: drop those edges, or scale the weights"
         )
+    return values
+
+
+def is_symmetric(edges: Any, values: Any, num_nodes: int) -> bool:
+    """Whether each edge stands in both directions with one weight, which then counts half each."""
+    matrix = sp.coo_array((values, tuple(edges)), shape=(num_nodes, num_nodes)).tocsr()
+    return bool((abs(matrix - matrix.T) > 0).nnz == 0)

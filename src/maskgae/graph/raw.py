@@ -15,13 +15,13 @@ from http.client import HTTPException
 from pathlib import Path
 
 from maskgae.errors import InputError
+from maskgae.files import sha256
 from maskgae.graph.folders import (
     cache_folder,
     filled_folder,
     find_folder,
     network_timeout,
     not_found,
-    sha256,
 )
 from maskgae.graph.graph import Graph
 

@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from maskgae.errors import InputError
-from maskgae.files import read_json, read_with, write_json
+from maskgae.files import read_json, read_with, sha256, write_json
 from maskgae.graph.arrays import ascends, mapped, within
 from maskgae.graph.csr import CSR
 from maskgae.graph.features import DenseFeatures, Features, SparseFeatures
@@ -136,7 +136,7 @@ class Store:
     def verify(self) -> None:
         """Compares the checksum of every file; raises an error that names the first wrong one."""
         for name, entry in self.manifest["files"].items():
-            if file_digest(self.folder / name) != entry["sha256"]:
+            if sha256(self.folder / name) != entry["sha256"]:
                 raise InputError(
                     f"{self.folder / name} is not what was ingested: its checksum differs; "
                     "copy the store again or ingest it again"
@@ -192,11 +192,6 @@ class Store:
         return f"Store({str(self.folder)!r})"
 
 
-def is_store(path: Path) -> bool:
-    """Whether a path is a folder, which is taken for a store."""
-    return path.is_dir()
-
-
 def open_store(folder: Path) -> Store:
     """Opens a finished store; every file must be there with its size."""
     if not (folder / MANIFEST).is_file():
@@ -246,16 +241,10 @@ def _is_count(value: Any) -> bool:
 def write_manifest(folder: Path, about: dict[str, Any]) -> None:
     """Checksums everything in a folder and writes the manifest, which makes it a store."""
     files = {
-        name: {"bytes": (folder / name).stat().st_size, "sha256": file_digest(folder / name)}
+        name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
         for name in FILES
         if (folder / name).exists()
     }
     sums = "".join(f"{name} {entry['sha256']}\n" for name, entry in files.items())
     digest = hashlib.sha256(sums.encode()).hexdigest()[:16]
     write_json(folder / MANIFEST, {"format": FORMAT, **about, "digest": digest, "files": files})
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

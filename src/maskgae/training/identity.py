@@ -7,13 +7,10 @@ from typing import Any
 
 from torch import Tensor, nn, uint8
 
-from maskgae.config import Settings
+from maskgae.config import WITHOUT_EFFECT, Settings
 from maskgae.graph.features import Features, JoinedFeatures, SparseFeatures
 from maskgae.graph.graph import Graph
 from maskgae.training.method import Validation
-
-#: The settings that change nothing of what comes out.
-WITHOUT_EFFECT = ("training.checkpoint_every",)
 
 
 def identity_of(

@@ -23,7 +23,7 @@ from maskgae.graph.readers.encode import (
 )
 from maskgae.graph.readers.ids import IdArray, as_ids, find_ids
 from maskgae.graph.readers.tables import NODE_ENDINGS, NodeTable, read_ids, read_nodes
-from maskgae.graph.readers.writers import WRITE_ENDINGS, check_writable, whole_file, write_table
+from maskgae.graph.readers.writers import WRITE_ENDINGS, check_table, whole_file, write_table
 
 __all__ = [
     "EDGE_ENDINGS",
@@ -39,7 +39,7 @@ __all__ = [
     "TableEncoder",
     "as_ids",
     "build_graph",
-    "check_writable",
+    "check_table",
     "encode_labels",
     "find_ids",
     "fit_encoder",

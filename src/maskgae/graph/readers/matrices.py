@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maskgae.errors import InputError
+from maskgae.graph.pairs import is_symmetric
 from maskgae.graph.readers.archives import Array, load_npz
 from maskgae.graph.readers.messages import five_of, shown
 from maskgae.graph.readers.mtx import read_mtx
@@ -61,7 +62,7 @@ def read_adjacency(file: File) -> Entries:
     check_weights(values, file.path, lambda entry: _place(edges, entry, file.ending))
     if np.all(values == 1):
         return Entries(rows, edges, None)
-    return Entries(rows, edges, values / 2 if _is_symmetric(edges, values, rows) else values)
+    return Entries(rows, edges, values / 2 if is_symmetric(edges, values, rows) else values)
 
 
 def scipy_matrix(file: File, arrays: dict[str, Array]) -> sp.coo_matrix:
@@ -129,11 +130,6 @@ def _shape(file: File, shape: Array) -> tuple[int, int]:
 def _text(value: Array) -> str:
     item: Any = value.item() if value.size == 1 else ""
     return item.decode("latin1") if isinstance(item, bytes) else str(item)
-
-
-def _is_symmetric(edges: Array, values: Array, num_rows: int) -> bool:
-    matrix = sp.csr_array((values, tuple(edges)), shape=(num_rows, num_rows))
-    return (abs(matrix - matrix.T) > 0).nnz == 0
 
 
 def _broken(file: File, reason: str) -> InputError:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskgae.errors import InputError
+from maskgae.graph.pairs import unfit_weights
 from maskgae.graph.readers.messages import shown
 
 #: What stands for a missing number, in any case.
@@ -63,9 +64,7 @@ def check_weights(
     values: np.ndarray[Any, Any], path: Path, place_of_row: Callable[[int], str]
 ) -> None:
     """Refuses weights that are not positive, or that 32 bits round to zero or to infinity."""
-    with np.errstate(over="ignore", under="ignore"):
-        kept = values.astype(np.float32)
-    bad = np.flatnonzero(~(np.isfinite(kept) & (kept > 0)))
+    bad = unfit_weights(values)
     if bad.size:
         raise InputError(
             f"{path}: a weight must be a positive number, but {place_of_row(int(bad[0]))} has "

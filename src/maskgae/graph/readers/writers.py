@@ -36,7 +36,7 @@ WRITE_ENDINGS = (".parquet", ".csv", ".tsv", ".npz", ".npy")
 _FORMULA = r"^[=+\-@\t\r]"
 
 
-def check_writable(path: str | Path) -> Path:
+def check_table(path: str | Path) -> Path:
     """Refuses a path that :func:`write_table` could not write, before any work is done."""
     path = Path(path)
     if path.suffix.lower() not in WRITE_ENDINGS:
@@ -62,7 +62,7 @@ def write_table(
         spreadsheet_safe: for CSV and TSV, put an apostrophe before text that a spreadsheet would
             take for a formula. Such text does not read back unchanged.
     """
-    path = check_writable(path)
+    path = check_table(path)
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     _check_shapes(path, arrays)
     ending = path.suffix.lower()
@@ -87,7 +87,7 @@ def write_parts(
 
     What is no table of rows (``.npz``) is put together first.
     """
-    path = check_writable(path)
+    path = check_table(path)
     ending = path.suffix.lower()
     if ending not in (".parquet", ".csv", ".tsv"):
         joined = [{name: np.asarray(values) for name, values in part.items()} for part in parts]
