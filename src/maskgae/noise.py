@@ -52,6 +52,9 @@ def kept_positions(
 def fill_kept(out: Tensor, p: float, stream: Stream) -> float:
     """Sets ``out`` to one where dropout keeps an entry and to zero elsewhere; returns the scale."""
     threshold = keep_threshold(p)
+    if threshold == 256:  # beyond a byte
+        out.fill_(1)
+        return 1.0
     drawn = random_bytes(out.numel(), stream, out.device).view(out.shape)
     if out.device.type == "cpu":
         np.less(drawn.numpy(), threshold, out=out.numpy(), casting="unsafe")

@@ -121,7 +121,7 @@ def test_a_broken_checkpoint_is_passed_over_with_a_notice(
     ("values", "validated", "named"),
     [
         ({"mask.p": 0.5}, True, "mask.p was 0.3 and is 0.5"),
-        ({"seed": 3}, True, "the weights to start from differ"),
+        ({"seed": 3}, True, "seed was 0 and is 3; the weights to start from differ"),
         ({}, False, "the held-out edges differ"),
     ],
 )

@@ -55,7 +55,7 @@ def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[
         "negative_duplicates": _duplicates(pair_keys(negatives, graph.num_nodes)),
     }
     if refuse:
-        _refuse(counts, "this split is not clean")
+        _refuse(counts, "this split is not clean", "draw it anew from the whole graph")
     return counts
 
 
@@ -75,7 +75,8 @@ def audit_negatives(graph: Graph, negatives: Tensor) -> dict[str, int]:
         "training_negative_edges": int(graph.contains(negatives).sum()),
         "training_negative_loops": _loops(negatives),
     }
-    _refuse(counts, "training negatives must be non-edges of the training graph")
+    rule = "training negatives must be non-edges of the training graph"
+    _refuse(counts, rule, "draw them by NonEdges(graph)")
     return counts
 
 
@@ -97,7 +98,7 @@ def _loops(pairs: Tensor) -> int:
     return int((pairs[0] == pairs[1]).sum())
 
 
-def _refuse(counts: dict[str, int], rule: str) -> None:
+def _refuse(counts: dict[str, int], rule: str, way_out: str) -> None:
     found = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
     if found:
-        raise RunError(f"the leak audit failed, {rule}: {found}; draw it anew from the whole graph")
+        raise RunError(f"the leak audit failed, {rule}: {found}; {way_out}")

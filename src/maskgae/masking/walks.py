@@ -10,7 +10,7 @@ from maskgae.graph.graph import Graph
 from maskgae.rng import Stream
 
 #: Proposals for a biased step before the last one is taken as it is. With node2vec's usual
-#: parameters (0.25 to 4) the chance to get this far is below 1e-6.
+#: parameters (0.25 to 4) the chance to get this far is below 1e-5.
 MAX_PROPOSALS = 200
 
 

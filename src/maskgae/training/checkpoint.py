@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from maskgae.config import interval
+from maskgae.config import KEYS, interval
 from maskgae.errors import InputError, StoppedError
 from maskgae.files import make_folder
 from maskgae.tensors import read_tensors, write_tensors
@@ -131,7 +131,7 @@ def whole_checkpoints(
 def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
     names = (key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
     differing = [
-        f"{key} was {found.get(key)} and is {wanted.get(key)}" if "." in key else f"{key} differ"
+        f"{key} was {found.get(key)} and is {wanted.get(key)}" if key in KEYS else f"{key} differ"
         for key in names
     ]
     if differing:

@@ -93,8 +93,10 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _seconds(cells: Any) -> Any:
-    if pa.types.is_time(cells.type) or pa.types.is_duration(cells.type):
-        return cells.cast(pa.int64())
+    if pa.types.is_time(cells.type):
+        return pc.divide(cells.cast(pa.time64("ns")).cast(pa.int64()), 10**9)
+    if pa.types.is_duration(cells.type):
+        return cells.cast(pa.duration("s"), safe=False).cast(pa.int64())
     return cells.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
 
 
