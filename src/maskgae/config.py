@@ -53,7 +53,11 @@ class MaskConfig:
         0.3, "edge masks: chance of a pair to be hidden", low=0, high=1, open_ends=True
     )
     q: float = setting(
-        0.2, "path masks: chance of a node, or of an edge in either direction, to be a root", low=0, high=1, open_ends=True
+        0.2,
+        "path masks: chance of a node, or of an edge in either direction, to be a root",
+        low=0,
+        high=1,
+        open_ends=True,
     )
     roots: str = setting(
         "node", "path masks: what the roots are drawn from", choices=("node", "edge")

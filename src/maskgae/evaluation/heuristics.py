@@ -71,7 +71,9 @@ def link_heuristics(graph: Graph, pairs: Tensor) -> dict[str, Floats]:
 
 
 def propagated_features(graph: Graph, hops: int = 2) -> NDArray[np.float32]:
-    r"""Features averaged over ``hops`` steps: the simplified graph convolution (SGC); weights play no part.
+    r"""Features averaged over ``hops`` steps: the simplified graph convolution (SGC).
+
+    Weights play no part.
 
     .. math::
 
