@@ -46,7 +46,10 @@ def records(project: Path) -> list[Path]:
 
 
 def test_reproduce_runs_what_is_missing_and_fills_the_page(project: Path) -> None:
-    assert "0 of 5 runs are there, 5 to go" in run("reproduce", "all", "--quiet")
+    words = ("reproduce", "all", "--quiet", "--json", project / "records.json")
+    assert "0 of 5 runs are there, 5 to go" in run(*words)
+    kept = json.loads((project / "records.json").read_text())
+    assert [record["seeds"] for record in kept] == [[0, 1], [0, 1], [0]]
     page = (project / "docs/results.md").read_text()
     assert page.count("| imports, edge | 2 |") == 1 and page.count("| imports, path | 2 |") == 1
     assert len(records(project)) == 5
@@ -100,15 +103,20 @@ def test_tune_goes_on_where_it_was(project: Path) -> None:
     found = records(project)
     assert len(found) == 2
     assert not any('"auc"' in path.read_text() for path in found)  # the test was not looked at
-    run(*words, "--grid", "mask.p=[0.2,0.5,0.7]")
+    log = project / "log.json"
+    run(*words, "--grid", "mask.p=[0.2,0.5,0.7]", "--quiet", "--json", log)
     assert len(records(project)) == 3
+    tried = {point["settings"]["mask.p"] for point in json.loads(log.read_text())["points"]}
+    assert tried == {0.2, 0.5, 0.7}
 
 
 def test_ablate_runs_a_sweep(project: Path) -> None:
     text = run(
         *("ablate", "dim", "--values", "4,8", "--seeds", "1", "--set", "training.epochs=2"),
-        *("--charts", project / "charts"),
+        *("--charts", project / "charts", "--quiet", "--json", project / "sweep.json"),
     )
+    (curves,) = json.loads((project / "sweep.json").read_text()).values()
+    assert [point["value"] for point in curves["strict"]] == [4, 8]
     assert "encoder.dim=4" in text and "encoder.dim=8" in text
     assert list((project / "charts").iterdir())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,16 @@ import typer
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.options import Assignments, ConfigFile, MaskKind, overrides, prepare_torch
+from maskgae.cli.options import (
+    Assignments,
+    ConfigFile,
+    JsonFile,
+    MaskKind,
+    Quiet,
+    check_writable,
+    overrides,
+    prepare_torch,
+)
 from maskgae.cli.reproduce import Jobs, ResultsFolder, Run, run_with_progress
 
 #: Filled in where it exists: in a checkout of the project.
@@ -40,11 +50,16 @@ def ablate(
     results: ResultsFolder = Path("results"),
     charts: Annotated[Path, typer.Option(help="Where charts are drawn.")] = Path("docs/charts"),
     run: Run = True,
+    quiet: Quiet = False,
+    json: JsonFile = None,
 ) -> None:
     """Vary one setting, keep the others, and draw what comes out."""
     from maskgae.experiment import Store
     from maskgae.experiment.sweeps import ABLATIONS, Ablation
+    from maskgae.files import write_json
+    from maskgae.report.ablations import title
 
+    check_writable(json)
     if what == "all":
         _refuse_options_of_one(context)
         ablations = list(ABLATIONS)
@@ -57,10 +72,20 @@ def ablate(
     store = Store(results)
     if run:
         tasks = [pair for ablation in ablations for pair in ablation.runs()]
-        run_with_progress(tasks, store, jobs, quiet=False)
+        run_with_progress(tasks, store, jobs, quiet)
     for ablation in ablations:
         _show(ablation, store, charts)
     _write(ablations, store)
+    if json is not None:
+        write_json(json, {title(each): _curves(each, store) for each in ablations})
+
+
+def _curves(ablation: Any, store: Any) -> dict[str, Any]:
+    """The points of each curve as plain values."""
+    from maskgae.report.ablations import points
+
+    found = points(ablation, store)
+    return {kind: [asdict(point) for point in curve] for kind, curve in found.items()}
 
 
 def _refuse_options_of_one(context: typer.Context) -> None:

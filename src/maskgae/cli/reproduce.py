@@ -9,7 +9,7 @@ import typer
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.options import FirstSeed, Quiet, prepare_torch
+from maskgae.cli.options import FirstSeed, JsonFile, Quiet, check_writable, prepare_torch
 
 Jobs = Annotated[int, typer.Option(help="Processes of one thread each.", min=1)]
 ResultsFolder = Annotated[Path, typer.Option("--results", help="Where the records are kept.")]
@@ -40,17 +40,20 @@ def reproduce(
     ] = None,
     run: Run = True,
     quiet: Quiet = False,
+    json: JsonFile = None,
 ) -> None:
     """Run what is missing of the paper's tables and write them beside the published numbers."""
     from dataclasses import replace
 
     from maskgae.experiment import Store
     from maskgae.experiment.suites import suite as rows_of
+    from maskgae.files import write_json
     from maskgae.graph.datasets import is_available
     from maskgae.report.blocks import fill_file
     from maskgae.report.results import result_blocks
     from maskgae.report.tuning import tuning_blocks
 
+    check_writable(json)
     names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
     rows = rows_of(suite, names)
     if seeds is not None:
@@ -68,6 +71,10 @@ def reproduce(
     ]
     if run:
         run_with_progress(tasks, store, jobs, quiet)
+    if json is not None:
+        seeds_of = (range(first_seed, first_seed + row.seeds) for row in rows)
+        records = (store.record(row.cell, each) for row, each in zip(rows, seeds_of, strict=True))
+        write_json(json, [record for record in records if record is not None])
     # The project's own pages show everything with the usual seeds, whatever was asked for here.
     pages = [] if documents or first_seed else [path for path in DOCUMENTS if path.exists()]
     shown = rows_of("all") if pages else rows

@@ -10,7 +10,15 @@ from rich.table import Table
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.options import Assignments, ConfigFile, overrides, prepare_torch
+from maskgae.cli.options import (
+    Assignments,
+    ConfigFile,
+    JsonFile,
+    Quiet,
+    check_writable,
+    overrides,
+    prepare_torch,
+)
 from maskgae.cli.reproduce import Jobs, run_with_progress
 from maskgae.config import parse_assignment
 from maskgae.errors import InputError
@@ -31,26 +39,34 @@ def tune(
     config: ConfigFile = None,
     assignments: Assignments = None,
     results: Annotated[Path, typer.Option(help="Where the log is kept.")] = Path("results/tune"),
+    quiet: Quiet = False,
+    json: JsonFile = None,
 ) -> None:
     """Try a grid of settings on validation data; the test is never looked at. Resumable."""
     from maskgae.experiment import Store
     from maskgae.experiment.tuning import FIRST_SEED, grid_cells, ranking, validate_seed
+    from maskgae.files import write_json
 
+    check_writable(json)
     axes = dict(_axis(text) for text in grid)
     cells = grid_cells(task, dataset, mask, axes, overrides(config, assignments))
     prepare_torch("cpu", 1)
     store, numbers = Store(results), range(FIRST_SEED, FIRST_SEED + seeds)
     tasks = [(cell, seed) for seed in numbers for cell in cells]
-    run_with_progress(tasks, store, jobs, quiet=False, run=validate_seed)
+    run_with_progress(tasks, store, jobs, quiet, run=validate_seed)
     table = Table(box=None, pad_edge=False)
     for name in (*axes, "validation", "n", "s a run"):
         table.add_column(name, no_wrap=True)
+    points = []
     for row in ranking(cells, numbers, store):
-        values = row["cell"].settings.flat()
-        count = len(row["values"])
-        chosen = (str(values[key]) for key in axes)
-        table.add_row(*chosen, percent(row), str(count), f"{row['train_s'] / count:.0f}")
+        values = row.pop("cell").settings.flat()
+        chosen, count = {key: values[key] for key in axes}, len(row["values"])
+        points.append({"settings": chosen, **row})
+        words = map(str, chosen.values())
+        table.add_row(*words, percent(row), str(count), f"{row['train_s'] / count:.0f}")
     screen.out.print(table)
+    if json is not None:
+        write_json(json, {"task": task, "dataset": dataset, "points": points})
 
 
 def _axis(text: str) -> tuple[str, list[object]]:
