@@ -165,8 +165,7 @@ def fit(
             if resume and is_complete(out):
                 here.agreed(None)
                 complete(out)
-                done = f"the run in {screen.plain(out)} is complete: nothing to do"
-                screen.out.print(done, soft_wrap=True)
+                screen.out.print(f"{screen.plain(out)} is complete: nothing to do", soft_wrap=True)
                 return
             built, encoder, store = read_graph(edges, nodes, label, missing)
             prepare_torch(device, threads)
@@ -187,13 +186,18 @@ def fit(
                 notes=built.notes,
                 store=store,
             )
+    _conclude(record, out, quiet)
+    if json is not None:
+        write_json(json, record)
+
+
+def _conclude(record: dict[str, Any], out: Path, quiet: bool) -> None:
+    """What came out, and where it lies."""
     if not quiet:
         rate = record["facts"]["pairs_per_s"]
         screen.out.print(f"trained on {rate:,.0f} pairs a second", soft_wrap=True)
-    if holdout:
+    if record["metrics"]:
         screen.show_record(record)
-    if json is not None:
-        write_json(json, record)
     page = screen.plain(out / "report.html")
     screen.out.print(f"run folder: {screen.plain(out)} · the page: {page}", soft_wrap=True)
 
