@@ -1,9 +1,12 @@
 r"""Features for graphs that have none, computed from their own edges.
 
-A node gets :math:`[\log(1 + d),\ U \Sigma^{1/2}]`, with its degree :math:`d` and the truncated
-singular value decomposition :math:`D^{-1/2} A D^{-1/2} \approx U \Sigma V^\top`. The basis
-:math:`V \Sigma^{-1/2}` is kept, so that a node that comes later is projected on it by its edges to
-the nodes that were there: :math:`\tilde a V \Sigma^{-1/2}`, its normalised row :math:`\tilde a`.
+A node gets :math:`[\log(1 + d),\ \tilde a V |\Lambda|^{-1/2}]`, with its degree :math:`d`, its row
+:math:`\tilde a` of the normalised adjacency :math:`D^{-1/2} A D^{-1/2}`, and that matrix's leading
+eigenvectors :math:`V` and eigenvalues :math:`\Lambda`. The basis :math:`V |\Lambda|^{-1/2}` is kept,
+so that a node that comes later is projected on it by its edges to the nodes that were there.
+
+A change of the edges is magnified by :math:`1 / |\lambda|` in units of a column's spread, so
+eigenvalues near zero, which a graph of few hubs is full of, are left out.
 
 Fit it on training edges only: otherwise the features give away what is held out.
 """
@@ -16,11 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import eigsh
 
 from maskgae.graph.features import DenseFeatures
 from maskgae.graph.graph import Graph
 from maskgae.rng import Stream
+
+#: Eigenvalues below this share of the largest are taken for none.
+LEAST = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +34,7 @@ class StructuralFeatures:
     """What was fitted on one graph and gives features to any graph that grew from it.
 
     Shapes:
-        - **basis:** ``[N, k]``, :math:`V \\Sigma^{-1/2}` by node of the fitted graph
+        - **basis:** ``[N, k]``, :math:`V |\\Lambda|^{-1/2}` by node of the fitted graph
         - **degrees:** ``[N]``, of the fitted graph
         - **scale:** ``[k + 1]``, what each column is divided by
     """
@@ -39,7 +45,7 @@ class StructuralFeatures:
 
     @classmethod
     def fit(cls, graph: Graph, width: int, stream: Stream) -> StructuralFeatures:
-        """Fits ``width`` columns: the degree and ``width - 1`` singular vectors.
+        """Fits ``width`` columns at most: the degree and ``width - 1`` eigenvectors.
 
         >>> from maskgae.rng import stream
         >>> ring = Graph.from_edges([(i, (i + 1) % 12) for i in range(12)])
@@ -49,16 +55,21 @@ class StructuralFeatures:
         degrees = graph.degrees.numpy().astype(np.float32)
         matrix = _normalized(graph, degrees)
         rank = max(1, min(width - 1, graph.num_nodes - 2))
-        start = stream.numpy().standard_normal(graph.num_nodes).astype(np.float32)
-        _, sigma, right = svds(matrix, k=rank, v0=start, solver="arpack")
-        order = np.argsort(-sigma)
-        right, sigma = right[order], np.maximum(sigma[order], 1e-6)
-        # The sign of a singular vector is arbitrary; fix it so that equal graphs agree.
-        right *= np.where(right[np.arange(rank), np.abs(right).argmax(1)] < 0, -1, 1)[:, None]
-        basis = (right.T / np.sqrt(sigma)).astype(np.float32)
+        random = stream.numpy()
+        start = random.standard_normal(graph.num_nodes).astype(np.float32)
+        # The solver draws again where it has found an invariant subspace: from our stream too.
+        values, vectors = eigsh(matrix, k=rank, v0=start, rng=random)
+        size = np.abs(values)
+        order = np.argsort(-size)[: max(1, np.count_nonzero(size > LEAST * size.max()))]
+        size, vectors = size[order], vectors[:, order]
+        # The sign of an eigenvector is arbitrary; fix it so that equal graphs agree.
+        largest = np.abs(vectors).argmax(0)
+        vectors *= np.where(vectors[largest, np.arange(order.size)] < 0, -1, 1)
+        basis = (vectors / np.sqrt(size)).astype(np.float32)
         raw = _columns(matrix, basis, degrees)
-        scale = np.maximum(raw.std(0), 1e-6).astype(np.float32)
-        return cls(basis, degrees, scale)
+        # A column that hardly varies, as the degree of a ring, is not blown up.
+        scale = np.maximum(raw.std(0), 0.05 * np.abs(raw).max(0))
+        return cls(basis, degrees, np.where(scale > 0, scale, 1).astype(np.float32))
 
     def transform(self, graph: Graph, known: NDArray[np.int64] | None = None) -> DenseFeatures:
         """Features of a graph whose nodes ``known`` are the fitted ones, in their order.
