@@ -245,3 +245,40 @@ def test_too_few_labels_do_not_lose_a_run() -> None:
     record = fit_graph(graph, settings).record
     assert "accuracy" not in record["metrics"]
     assert "two classes" in record["protocol"]["probe"]
+
+
+def test_edges_are_read_as_asked(tmp_path: Path) -> None:
+    """Columns, separator and weights that no guess would find, in memory and in a store."""
+    rows = [f"{i}|b{i * 7 % 23}|s{i * 5 % 17}|0" for i in range(200)]
+    (tmp_path / "sales.csv").write_text("\n".join(["weight|buyer|seller|weight", *rows]))
+    asked = ("source=buyer", "target=seller", "sep=|", "header=yes", "weight=none")
+    how = [word for text in asked for word in ("--read", text)]
+    text = run("ingest", tmp_path / "sales.csv", "--out", tmp_path / "store", *how)
+    assert "edges from column 'buyer' to column 'seller'" in text
+    run("fit", tmp_path / "sales.csv", "--out", tmp_path / "run", *how, *QUICK)
+    graph = load_run(tmp_path / "run").graph
+    assert graph.num_nodes == 40 and graph.weights is None
+    run("score", tmp_path / "run", tmp_path / "sales.csv", "--out", tmp_path / "s.csv", *how)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--read", "sepp=;"), "did you mean 'sep'"),
+        (("--read", "header=1"), "--read header takes yes or no"),
+        (("--missing", "mean"), "no --nodes was given"),
+        (("--read", "source=a"), "name both columns"),
+    ],
+)
+def test_ways_to_read_that_make_no_sense(
+    files: Path, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run("fit", files / "edges.csv", "--out", tmp_path / "run", *words, *QUICK)
+
+
+def test_a_table_is_refused_where_the_run_had_none(files: Path, tmp_path: Path) -> None:
+    run("fit", files / "edges.csv", "--out", tmp_path / "run", *QUICK)
+    grown = ("--edges", files / "edges.csv", "--nodes", files / "nodes.csv")
+    with pytest.raises(InputError, match="leave out --nodes"):
+        run("embed", tmp_path / "run", *grown, "--out", tmp_path / "z.npy")

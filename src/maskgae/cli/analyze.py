@@ -17,10 +17,12 @@ from maskgae.cli.options import (
     ConfigFile,
     FirstSeed,
     JsonFile,
+    Reading,
     Threads,
     check_writable,
     overrides,
     prepare_torch,
+    reading,
 )
 from maskgae.config import Settings, choices
 from maskgae.errors import InputError, nearest
@@ -46,6 +48,7 @@ def overlap(
     ctx: typer.Context,
     dataset: DatasetName = None,
     edges: EdgeFile = None,
+    read: Reading = None,
     hops: Annotated[
         list[str] | None, typer.Option(help="Radius of subgraphs: 2 3.", show_default="2 3")
     ] = None,
@@ -74,7 +77,7 @@ def overlap(
     prepare_torch("cpu", threads)
     radii, kinds = _hops_and_masks(hops, mask, ctx.args)
     chosen, semantics = _mask_settings(overrides(config, assignments))
-    graph = _load(dataset, edges)
+    graph = _load(dataset, edges, read)
     draws = range(first_seed, first_seed + seeds)
     rows = comparison.overlap_rows(graph, kinds, radii, chosen, semantics, draws, sample)
     near = comparison.nearest_path_rows(graph, graph.name, radii if "path" in kinds else (), draws)
@@ -87,6 +90,7 @@ def overlap(
 def graph_verb(
     dataset: DatasetName = None,
     edges: EdgeFile = None,
+    read: Reading = None,
     nodes: Annotated[
         Path | None, typer.Option(help="A table of its nodes: their features.", metavar="FILE")
     ] = None,
@@ -102,26 +106,31 @@ def graph_verb(
 
     check_writable(json)
     prepare_torch("cpu", threads)
-    graph = _load(dataset, edges, nodes, label)
+    graph = _load(dataset, edges, read, nodes, label)
     facts = measure_graph(graph)
-    reading, start = assess(facts), suggest(graph, facts)
+    assessment, start = assess(facts), suggest(graph, facts)
     counted = 0 if facts.overlap is None else facts.overlap.pairs
     suggested = Settings().updated(start.settings).mask
     masked = overlap_row(graph, suggested, hops=2, seeds=[0], sample=counted)
     show_facts(graph, facts, masked)
-    show_reading(reading, start)
+    show_reading(assessment, start)
     if json is not None:
-        document = {"graph": graph.name, "facts": facts.document(), "assessment": asdict(reading)}
-        write_json(json, document | {"suggestion": asdict(start), "masked_overlap": asdict(masked)})
+        document = {"graph": graph.name, "facts": facts.document()}
+        document |= {"assessment": asdict(assessment), "suggestion": asdict(start)}
+        write_json(json, document | {"masked_overlap": asdict(masked)})
 
 
 def _load(
-    dataset: str | None, edges: Path | None, nodes: Path | None = None, label: str | None = None
+    dataset: str | None,
+    edges: Path | None,
+    read: Sequence[str] | None,
+    nodes: Path | None = None,
+    label: str | None = None,
 ) -> Graph:
     if (dataset is None) == (edges is None):
         raise InputError("one graph is needed: give either --dataset NAME or --edges FILE")
-    if edges is None and nodes is not None:
-        raise InputError("--nodes goes with --edges: a named dataset brings its own features")
+    if edges is None and (nodes is not None or read):
+        raise InputError("--nodes and --read go with --edges: a named dataset needs neither")
     if nodes is None and label is not None:
         raise InputError("--label names a column of --nodes, and no --nodes was given")
     if dataset is not None:
@@ -129,7 +138,7 @@ def _load(
 
         return load_dataset(dataset)
     assert edges is not None
-    return read_graph(edges, nodes, label, "error")[0].graph
+    return read_graph(edges, nodes, label, reading=reading(read))[0].graph
 
 
 def _hops_and_masks(

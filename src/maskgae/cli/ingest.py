@@ -9,7 +9,7 @@ import typer
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.options import Quiet
+from maskgae.cli.options import Quiet, Reading, reading
 from maskgae.cli.own import LabelColumn, MissingRule, NodeFile
 from maskgae.errors import InputError, nearest
 
@@ -33,6 +33,7 @@ def ingest_files(
     nodes: NodeFile = None,
     label: LabelColumn = None,
     missing: MissingRule = "error",
+    read: Reading = None,
     like: Annotated[
         Path | None,
         typer.Option(help="Encode the table as this run or store did.", metavar="RUN"),
@@ -62,7 +63,8 @@ def ingest_files(
         store = generate_store(out, **_request(generate), **common)
     else:
         assert edges is not None
-        store = ingest(edges, out, nodes=nodes, label=label, missing=missing, like=like, **common)
+        table: Any = {"nodes": nodes, "label": label, "missing": missing, "like": like}
+        store = ingest(edges, out, reading=reading(read), **table, **common)
     if verify:
         store.verify()
     _describe(store)

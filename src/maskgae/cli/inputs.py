@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,22 @@ if TYPE_CHECKING:
 
 
 def read_graph(
-    edges: Path, nodes: Path | None, label: str | None, missing: str
+    edges: Path,
+    nodes: Path | None,
+    label: str | None = None,
+    missing: str = "error",
+    reading: Mapping[str, Any] | None = None,
 ) -> tuple[BuiltGraph, TableEncoder | None, Store | None]:
     """The graph of files or of a store, and how its features came about."""
     from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
 
     if edges.is_dir():
-        return _store(edges, nodes, label)
+        return _store(edges, nodes, label, reading)
     if nodes is None and label is not None:
         raise InputError("--label names a column of --nodes, and no --nodes was given")
-    listed = read_edges(edges)
+    if nodes is None and missing != "error":
+        raise InputError("--missing is about the numbers of --nodes, and no --nodes was given")
+    listed = read_edges(edges, **(reading or {}))
     if nodes is None:
         return build_graph(listed), None, None
     table = read_nodes(nodes, ids=listed.ids)
@@ -32,22 +39,24 @@ def read_graph(
 
 
 def _store(
-    folder: Path, nodes: Path | None, label: str | None
+    folder: Path, nodes: Path | None, label: str | None, reading: Mapping[str, Any] | None
 ) -> tuple[BuiltGraph, TableEncoder | None, Store]:
     from maskgae.graph.readers import BuiltGraph, TableEncoder
     from maskgae.graph.store import open_store
 
     store = open_store(folder)
-    if nodes is not None or label is not None:
+    if nodes is not None or label is not None or reading:
         raise InputError(
-            f"{folder} is a store, which has its table and its labels: give --nodes and --label "
-            "to 'maskgae ingest'"
+            f"{folder} is a store, which has its edges, its table and its labels: give --read, "
+            "--nodes and --label to 'maskgae ingest'"
         )
     encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
     return BuiltGraph(store.graph, store.ids, store.label_names, store.notes), encoder, store
 
 
-def grown_graph(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, Any]:
+def grown_graph(
+    saved: SavedRun, edges: Path, nodes: Path | None, reading: Mapping[str, Any] | None = None
+) -> tuple[Any, Any]:
     """A new graph with the features that the run's network reads, and its ids."""
     from dataclasses import replace
 
@@ -66,10 +75,14 @@ def grown_graph(saved: SavedRun, edges: Path, nodes: Path | None) -> tuple[Any, 
         )
     if edges.is_dir():
         return _grown_store(saved, edges, nodes)
-    listed = read_edges(edges)
-    if saved.encoding is not None:
-        if nodes is None:
-            raise InputError("this run was fitted with a table of nodes: give the new one, --nodes")
+    listed = read_edges(edges, **(reading or {}))
+    if (nodes is None) != (saved.encoding is None):
+        rule = "with a table of nodes: give the new one, --nodes"
+        if saved.encoding is None:
+            rule = "without a table of nodes: leave out --nodes"
+        raise InputError(f"this run was fitted {rule}")
+    if nodes is not None:
+        assert saved.encoding is not None
         table = read_nodes(nodes, ids=listed.ids)
         built = build_graph(listed, table, TableEncoder.from_json(saved.encoding))
         return built.graph, built.ids

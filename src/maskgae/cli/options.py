@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from maskgae.config import help_text, parse_assignment, read_toml
-from maskgae.errors import InputError
+from maskgae.errors import InputError, nearest
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Settings in a TOML file.", metavar="FILE.toml")
@@ -38,6 +38,15 @@ CheckpointEvery = Annotated[
         "--checkpoint-every", help=help_text("training.checkpoint_every"), metavar="10|60s"
     ),
 ]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        help="How to read the edges: source, target, weight, header, sep, comment or strip; "
+        "repeatable.",
+        metavar="KEY=VALUE",
+    ),
+]
 Seeds = Annotated[int, typer.Option("--seeds", help="Number of independent runs.", min=1)]
 FirstSeed = Annotated[int, typer.Option("--first-seed", help="The first run's seed.", min=0)]
 
@@ -50,6 +59,33 @@ def overrides(
     values |= dict(parse_assignment(text) for text in assignments or ())
     values |= {key: value for key, value in (flags or {}).items() if value is not None}
     return values
+
+
+def reading(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Arguments of ``read_edges`` from the words of ``--read``.
+
+    >>> reading(["source=buyer", "target=seller", "header=yes", "sep=tab", "weight=none"])
+    {'source': 'buyer', 'target': 'seller', 'header': True, 'sep': '\\t', 'weight': False}
+    """
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals or key not in READ:
+            example = "give one as in --read sep=';'"
+            raise InputError(f"--read knows no '{text}': {nearest(key, READ)}; {example}")
+        if key in ("header", "strip") and value not in YES_OR_NO:
+            raise InputError(f"--read {key} takes yes or no, not '{value}'")
+        found[key] = YES_OR_NO[value] if key in ("header", "strip") else value
+    if found.get("weight") == "none":
+        found["weight"] = False
+    if found.get("sep") in ("tab", r"\t"):
+        found["sep"] = "\t"
+    return found
+
+
+#: What ``--read`` may set.
+READ = ("source", "target", "weight", "header", "sep", "comment", "strip")
+YES_OR_NO = {"yes": True, "no": False}
 
 
 def prepare_torch(device: str, threads: int) -> str:

@@ -22,10 +22,12 @@ from maskgae.cli.options import (
     MaskKind,
     PresetName,
     Quiet,
+    Reading,
     Threads,
     check_writable,
     overrides,
     prepare_torch,
+    reading,
 )
 from maskgae.errors import InputError
 
@@ -109,11 +111,13 @@ def fit(
     nodes: NodeFile = None,
     label: LabelColumn = None,
     missing: MissingRule = "error",
+    read: Reading = None,
     dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
     mask: MaskKind = None,
     preset: PresetName = None,
     holdout: Annotated[
-        int, typer.Option(help="1: hold out pairs to stop and to test; 0: train on all.", max=1)
+        int,
+        typer.Option(help="1: hold out pairs to stop and to test; 0: train on all.", min=0, max=1),
     ] = 1,
     batch_pairs: Annotated[
         int | None,
@@ -147,6 +151,7 @@ def fit(
     from maskgae.training.plan import plan_fit
 
     check_writable(json)
+    how = reading(read)
     flags = {"training.checkpoint_every": checkpoint_every}
     values = overrides(config, assignments, flags)
     weights = None if start is None else load_weights(start)
@@ -155,7 +160,7 @@ def fit(
     with launched(device) as (here, device):
         options = {"holdout": bool(holdout), "device": device, "start": weights}
         if not here.leads:
-            built, _, _ = read_graph(edges, nodes, label, missing)
+            built, _, _ = read_graph(edges, nodes, label, missing, how)
             prepare_torch(device, threads)
             agreed = here.agreed(None)
             if agreed is not None:
@@ -167,7 +172,7 @@ def fit(
                 complete(out)
                 screen.out.print(f"{screen.plain(out)} is complete: nothing to do", soft_wrap=True)
                 return
-            built, encoder, store = read_graph(edges, nodes, label, missing)
+            built, encoder, store = read_graph(edges, nodes, label, missing, how)
             prepare_torch(device, threads)
             settings = resolve_settings(built.graph, mask, dim, seed, preset, values)
             plan = plan_fit(built.graph, settings, batch_pairs, given=values)
@@ -210,6 +215,7 @@ def embed(
         Path | None, typer.Option("--edges", help="A new or grown graph.", metavar="EDGES")
     ] = None,
     nodes: NodeFile = None,
+    read: Reading = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
@@ -222,9 +228,9 @@ def embed(
     saved = load_run(run)
     graph, ids = saved.graph, saved.ids
     if edges is not None:
-        graph, ids = grown_graph(saved, edges, nodes)
-    elif nodes is not None:
-        raise InputError("--nodes goes with --edges: give the edges of the new graph too")
+        graph, ids = grown_graph(saved, edges, nodes, reading(read))
+    elif nodes is not None or read:
+        raise InputError("--nodes and --read go with --edges: give the edges of the new graph too")
     embedding = saved.net.embed(graph)
     write_embeddings(out, ids, embedding, spreadsheet_safe=spreadsheet_safe)
     screen.out.print(
@@ -271,6 +277,7 @@ def score(
     run: RunFolder,
     pairs: Annotated[Path, typer.Argument(help="Pairs of ids, in any format of edges.")],
     out: OutFile,
+    read: Reading = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
@@ -284,7 +291,7 @@ def score(
     check_table(out)
     prepare_torch("cpu", threads)
     saved = load_run(run)
-    source, target = read_id_pairs(pairs)
+    source, target = read_id_pairs(pairs, **reading(read))
     numbers = torch.from_numpy(np.stack([node_numbers(saved, source), node_numbers(saved, target)]))
     scores = saved.net.score(saved.graph, numbers).sigmoid().numpy()
     columns = {"source": source, "target": target, "score": scores}

@@ -17,7 +17,7 @@ that :func:`~maskgae.graph.readers.build.build_graph` makes of the same files.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -129,6 +129,7 @@ def ingest(
     label: str | None = None,
     missing: str = "error",
     like: Path | None = None,
+    reading: Mapping[str, Any] | None = None,
     force: bool = False,
     listener: Listener | None = None,
 ) -> Store:
@@ -141,10 +142,12 @@ def ingest(
         label: its column with classes.
         missing: what a missing number of it becomes: ``error``, ``mean`` or ``zero``.
         like: a run or store whose features the table is encoded like, instead of anew.
+        reading: how to read the edges, by the arguments of
+            :func:`~maskgae.graph.readers.read_edges`.
         force: whether a store in ``out`` is replaced.
         listener: told of each stage when it begins.
     """
-    flow, encoder = open_edges(edges), None
+    flow, encoder = open_edges(edges, **(reading or {})), None
     if like is not None:
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
@@ -153,7 +156,8 @@ def ingest(
             shutil.rmtree(out / WORK, ignore_errors=True)
         check_folder(out, force)
         table = _Table(nodes, label, missing, encoder)
-        return _ingest(flow, edges, out, table, listener)
+        source = {"edges": _stamp(edges), "reading": dict(reading or {}), **table.source()}
+        return _ingest(flow, edges, table, Stages(out, source, listener))
 
 
 @dataclass(frozen=True)
@@ -181,13 +185,9 @@ class _Table:
 
 
 def _ingest(
-    flow: EdgeFlow,
-    edges: Path,
-    out: Path,
-    table: _Table,
-    listener: Listener | None,
+    flow: EdgeFlow, edges: Path, table: _Table, stages: Stages
 ) -> Store:
-    stages = Stages(out, {"edges": _stamp(edges), **table.source()}, listener)
+    out = stages.folder
     found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
     found |= stages.run("edges", lambda: _write_keys(stages, flow))
     found |= stages.finish_pairs(found["num_nodes"], flow.weighted)

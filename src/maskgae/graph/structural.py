@@ -2,8 +2,8 @@ r"""Features for graphs that have none, computed from their own edges.
 
 A node gets :math:`[\log(1 + d),\ \tilde a V |\Lambda|^{-1/2}]`, with its degree :math:`d`, its row
 :math:`\tilde a` of the normalised adjacency :math:`D^{-1/2} A D^{-1/2}`, and that matrix's leading
-eigenvectors :math:`V` and eigenvalues :math:`\Lambda`. The basis :math:`V |\Lambda|^{-1/2}` is kept,
-so that a node that comes later is projected on it by its edges to the nodes that were there.
+eigenvectors :math:`V` and eigenvalues :math:`\Lambda`. The basis :math:`V |\Lambda|^{-1/2}` is
+kept, so that a node that comes later is projected on it by its edges to the nodes that were there.
 
 A change of the edges is magnified by :math:`1 / |\lambda|` in units of a column's spread, so
 eigenvalues near zero, which a graph of few hubs is full of, are left out.

@@ -255,7 +255,7 @@ def _gaps(table: NodeTable, name: str, values: Array, missing: str) -> Array:
         raise InputError(
             f"{table.path}: column {shown(name)} must have a number in every row, but "
             f"{table.place_of_row(row)} has {shown(table.columns[name][row].as_py())}: mend it, or "
-            "let missing numbers be mean or zero"
+            "let missing numbers be mean or zero (--missing)"
         )
     return gaps
 

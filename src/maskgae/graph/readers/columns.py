@@ -68,7 +68,7 @@ def choose_ends(
     if len(columns.names) < 2:
         raise InputError(
             f"{path}: an edge needs two columns, but there is one, {listed(columns.names)}: "
-            "give the separator if it is another"
+            "give the separator if it is another (--read 'sep=;')"
         )
     lowered = [name.lower() for name in columns.names]
     for first, second in KNOWN_PAIRS:
@@ -135,6 +135,16 @@ def id_column(columns: Columns, place: int, cells: pa.ChunkedArray) -> pa.Chunke
         return cells.cast(pa.string())
 
 
+def end_column(
+    columns: Columns, place: int, cells: pa.ChunkedArray, strip: bool | None
+) -> pa.ChunkedArray:
+    """The ids at one end of the edges, without blanks around them where that is asked."""
+    found = id_column(columns, place, cells)
+    if strip and pa.types.is_string(found.type):
+        found = id_column(columns, place, pc.utf8_trim_whitespace(found))
+    return found
+
+
 def checked_ids(file: File, ids: IdArray, strip: bool | None) -> list[str]:
     """Notes on ids that look like mistakes; an error where they surely are."""
     if ids.dtype == np.int64:
@@ -155,7 +165,7 @@ def checked_ids(file: File, ids: IdArray, strip: bool | None) -> list[str]:
             twin = blank[int(np.flatnonzero(twins >= 0)[0])].as_py()
             raise InputError(
                 f"{file.path}: ids {shown(twin)} and {shown(twin.strip())} differ by blanks only: "
-                "say whether to strip ids or to keep the blanks"
+                "cut the blanks off (--read strip=yes) or keep them (strip=no)"
             )
         example = shown(blank[0].as_py())
         notes.append(f"{len(blank):,} ids have blanks around them, such as {example}")

@@ -23,7 +23,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from maskgae.errors import InputError
 from maskgae.graph.readers.columns import (
@@ -33,7 +32,7 @@ from maskgae.graph.readers.columns import (
     choose_ends,
     choose_weight,
     columns_note,
-    id_column,
+    end_column,
 )
 from maskgae.graph.readers.graphml import read_graphml
 from maskgae.graph.readers.ids import IdArray, encode_ids, number_edges
@@ -143,12 +142,9 @@ def _from_columns(
     weight_place = choose_weight(columns, weight, ends)
     places = [*ends, *([] if weight_place is None else [weight_place])]
     cells = columns.read(places)
-    checked = [id_column(columns, place, cells[i]) for i, place in enumerate(ends)]
+    checked = [end_column(columns, place, cells[i], strip) for i, place in enumerate(ends)]
     if checked[0].type != checked[1].type:
         checked = [column.cast(pa.string()) for column in checked]
-    if strip and pa.types.is_string(checked[0].type):
-        checked = [pc.utf8_trim_whitespace(column) for column in checked]
-        checked = [id_column(columns, place, checked[i]) for i, place in enumerate(ends)]
     ids, edges = number_edges(checked[0], checked[1])
     notes = [columns_note(columns, ends, weight_place), *checked_ids(columns.file, ids, strip)]
     weights = None

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskgae.graph.readers.columns import (
+    ColumnName,
     Columns,
     checked_ids,
     choose_ends,
     choose_weight,
     columns_note,
-    id_column,
+    end_column,
 )
 from maskgae.graph.readers.edges import (
     EDGE_ENDINGS,
@@ -51,6 +52,7 @@ class TableFlow:
     columns: Columns
     ends: tuple[int, int]
     weight: int | None
+    strip: bool | None = None
 
     @property
     def name(self) -> str:
@@ -70,7 +72,7 @@ class TableFlow:
 
     def notes(self, ids: IdArray) -> list[str]:
         """What was guessed or is worth a look, given all ids."""
-        checked = checked_ids(self.columns.file, ids, strip=None)
+        checked = checked_ids(self.columns.file, ids, self.strip)
         return [columns_note(self.columns, self.ends, self.weight), *checked]
 
     def batches(self) -> Iterator[EdgeBatch]:
@@ -78,7 +80,9 @@ class TableFlow:
         places = [*self.ends, *([] if self.weight is None else [self.weight])]
         for cells in self.columns.batches(places):
             later = _Later(self.columns, first)
-            source, target = (id_column(later, self.ends[i], cells[i]) for i in (0, 1))
+            source, target = (
+                end_column(later, self.ends[i], cells[i], self.strip) for i in (0, 1)
+            )
             weights = None
             if self.weight is not None:
                 weights = parse_weights(cells[2], self.columns.file.path, later.place_of_row)
@@ -117,14 +121,23 @@ class WholeFlow:
 EdgeFlow = TableFlow | WholeFlow
 
 
-def open_edges(path: str | Path) -> EdgeFlow:
-    """The edges of a file of any format that :func:`read_edges` reads, with its defaults."""
+def open_edges(
+    path: str | Path,
+    *,
+    source: ColumnName | None = None,
+    target: ColumnName | None = None,
+    weight: ColumnName | Literal[False] | None = None,
+    strip: bool | None = None,
+    **layout: Any,
+) -> EdgeFlow:
+    """The edges of a file of any format that :func:`read_edges` reads, with its arguments."""
     file = open_file(path, EDGE_ENDINGS, PACKED_ENDINGS)
     if file.ending in (".npz", ".mtx", ".graphml"):
-        return WholeFlow(read_edges(path))
-    columns = open_columns(file)
-    ends = choose_ends(columns, None, None)
-    return TableFlow(columns, ends, choose_weight(columns, None, ends))
+        return WholeFlow(read_edges(path, weight=weight))
+    asked = [str(name) for name in (source, target, weight) if isinstance(name, str)]
+    columns = open_columns(file, asked=asked, **layout)
+    ends = choose_ends(columns, source, target)
+    return TableFlow(columns, ends, choose_weight(columns, weight, ends), strip)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from maskgae.graph.readers.messages import shown
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NO_WEIGHTS = "mend or drop that row, or read no weights (--read weight=none)"
 _TRUE, _FALSE = ("true", "yes"), ("false", "no")
 
 
@@ -54,7 +55,7 @@ def parse_weights(
     if wrong is not None:
         raise InputError(
             f"{path}: a weight must be a positive number, but {place_of_row(wrong)} has "
-            f"{shown(cells[wrong].as_py())}: mend or drop that row, or read no weights"
+            f"{shown(cells[wrong].as_py())}: {_NO_WEIGHTS}"
         )
     check_weights(values, path, place_of_row)
     return values
@@ -68,7 +69,7 @@ def check_weights(
     if bad.size:
         raise InputError(
             f"{path}: a weight must be a positive number, but {place_of_row(int(bad[0]))} has "
-            f"{values[bad[0]]:g}: mend or drop that row, or read no weights"
+            f"{values[bad[0]]:g}: {_NO_WEIGHTS}"
         )
 
 

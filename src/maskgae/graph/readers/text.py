@@ -132,7 +132,7 @@ class TextTable:
                     return InputError(
                         f"{self.file.path}: every row must have {len(self.names)} columns as the "
                         f"first one, but line {line:,} has {len(cells)}: mend that line, or give "
-                        "the separator"
+                        "the separator (--read 'sep=;')"
                     )
         except UnicodeDecodeError as wrong:
             return not_utf8(self.file, content, wrong.start)
