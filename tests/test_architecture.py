@@ -14,6 +14,7 @@ SOURCE = Path(maskgae.__file__).parent
 # place that its imports give it; docs/architecture.md says what each is for.
 ORDER = [
     "errors",
+    "device",
     "rng",
     "noise",
     "config",
@@ -33,7 +34,6 @@ ORDER = [
     "presets",
     "experiment",
     "fitting",
-    "runs",
     "runs",
     "analysis",
     "estimator",

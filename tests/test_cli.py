@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
+
+from maskgae.cli import app
+from maskgae.config import KEYS
+from maskgae.errors import InputError
 
 
 def maskgae(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -89,3 +94,12 @@ def test_help_lists_every_command_in_its_order():
 
     group = typer.main.get_group(app)
     assert group.list_commands(typer.Context(group)) == list(ORDER)
+
+
+def test_settings_are_listed_with_what_they_may_be() -> None:
+    text = CliRunner().invoke(app, ["settings"]).output
+    assert all(key in text for key in KEYS)
+    concern = CliRunner().invoke(app, ["settings", "mask"]).output
+    assert "mask.q" in concern and "encoder.dim" not in concern
+    with pytest.raises(InputError, match=r"did you mean 'mask\.p'"):
+        CliRunner().invoke(app, ["settings", "mask.pp"], catch_exceptions=False)

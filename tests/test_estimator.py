@@ -156,6 +156,33 @@ def test_a_frame_is_read_by_its_names_else_by_its_places() -> None:
             as_graph(pd.DataFrame([("x", "y"), ("x", missing)]))
 
 
+def test_a_frame_of_features_goes_by_its_index() -> None:
+    edges = pd.DataFrame([("b", "a"), ("c", "b")], columns=["source", "target"])
+    rows = pd.DataFrame({"x": [3.0, 1.0, 2.0]}, index=["c", "a", "b"])
+    graph, names = as_graph(edges, rows)
+    assert graph.features is not None
+    assert names.tolist() == ["a", "b", "c"]
+    assert graph.features.dense().tolist() == [[1.0], [2.0], [3.0]]
+    numbered, _ = as_graph(edges, rows.reset_index(drop=True))
+    assert numbered.features is not None
+    assert numbered.features.dense().tolist() == [[3.0], [1.0], [2.0]]
+    with pytest.raises(InputError, match="no row of its own for 'b'"):
+        as_graph(edges, rows.rename(index={"b": "z"}))
+
+
+def test_wrong_arguments_are_refused_in_words() -> None:
+    model = quick().fit(networkx.relabel_nodes(networkx.karate_club_graph(), str))
+    assert set(model.predict_links(top=1, nodes="10")["source"]) == {"10"}
+    with pytest.raises(InputError, match="1 at least, not -1"):
+        model.predict_links(top=-1)
+    with pytest.raises(InputError, match="the device 'gpu' is not available"):
+        quick(device="gpu").fit(GRAPH)
+    with pytest.raises(InputError, match="whole number from 1 on, not 'x'"):
+        MaskGAE(dim="x").fit(GRAPH)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="of one kind"):
+        as_graph(pd.DataFrame([(1, "a")]))
+
+
 def test_errors_say_what_to_do() -> None:
     with pytest.raises(NotFittedError, match="call fit"):
         MaskGAE().transform()

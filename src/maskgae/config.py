@@ -1,4 +1,4 @@
-"""Settings: one frozen dataclass per concern; the text of a field is its ``--help``.
+"""Settings: one frozen dataclass per concern; ``maskgae settings`` shows each field's text.
 
 Keys are dotted (``mask.p``). Values come from, later ones winning: defaults, a preset, a TOML
 file, ``--set key=value``, a named flag. An unknown key is an error that names the nearest one.
@@ -279,6 +279,21 @@ APART = ("seed", *WITHOUT_EFFECT)
 def help_text(key: str) -> str:
     """The one description of a setting, shown by help, docs and errors alike."""
     return str(_FIELDS[key][0].metadata["help"])
+
+
+def range_text(key: str) -> str:
+    """What a setting may be, where its text does not say so: words, or a range with two ends.
+
+    >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.layers")
+    ('in (0, 1)', 'batch, layer, none', '')
+    """
+    about = _FIELDS[key][0].metadata
+    words, low, high = about["choices"], about["low"], about["high"]
+    if not all(f"{word}:" in about["help"] for word in words):
+        return ", ".join(words)
+    if low is None or high is None:
+        return ""
+    return f"in ({low:g}, {high:g})" if about["open"] else f"{low:g} to {high:g}"
 
 
 def choices(key: str) -> tuple[str, ...]:

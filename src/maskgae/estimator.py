@@ -76,7 +76,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             graph: our Graph, PyG ``Data``, SciPy sparse matrix, NetworkX graph, pandas frame of
                 edges, or edge array.
             y: labels, used for evaluation only.
-            features: a row for each node.
+            features: a row for each node, in the order of its numbers or names; the rows of a
+                pandas frame go by its index where that has the names.
         """
         own, self.names_ = as_graph(graph, features, y)
         settings = resolve_settings(
@@ -116,6 +117,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             calibrated for as many edges as non-edges.
         """
         fit = self._fit()
+        nodes = [nodes] if isinstance(nodes, str) else nodes
         asked = None if nodes is None else torch.from_numpy(self._numbers(nodes))
         z = fit.net.encode(fit.graph)[-1].cpu()
         links = missing_links(z, copy.deepcopy(fit.net.decoder).cpu(), fit.graph, top, asked)
@@ -207,6 +209,8 @@ def resolve_settings(
 def _widths(settings: Settings, dim: int) -> dict[str, Any]:
     """Widths of the layers whose readout has ``dim`` columns."""
     layers = settings.encoder.layers
+    if not isinstance(dim, int) or dim < 1:
+        raise InputError(f"dim must be a whole number from 1 on, not {dim!r}")
     if settings.embedding.propagated:
         raise InputError(
             f"dim says how many columns come out, but embedding.propagated = "

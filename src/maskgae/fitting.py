@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from maskgae.config import Settings
+from maskgae.device import check_device
 from maskgae.errors import InputError
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.metrics import summary
@@ -80,6 +81,7 @@ def fit_graph(
         start: weights to begin with instead of random ones.
         checkpoints: where to save to and to go on from, or ``None`` to keep nothing.
     """
+    check_device(device)
     if graph.num_pairs == 0:
         raise InputError(f"{graph.name} has no edges: there is nothing to learn from")
     stream = Stream(settings.seed)

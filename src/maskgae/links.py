@@ -70,6 +70,8 @@ def missing_links(
         - **z:** ``[N, d]``
         - **nodes:** ``[n]``
     """
+    if top < 1:
+        raise InputError(f"the number of links a node must be 1 at least, not {top}")
     asked = torch.arange(graph.num_nodes) if nodes is None else nodes
     products = asked.numel() * graph.num_nodes
     if products > MOST_PAIRS:

@@ -96,7 +96,7 @@ def test_own_files_are_read(tmp_path: Path) -> None:
         (["overlap", "--dataset", "imports", "--mask", "egde"], "did you mean 'edge'"),
         (["overlap", "--dataset", "imports", "--set", "mask.p=1"], "mask.p must lie in"),
         (["graph", "--dataset", "imports", "--edges", "x.csv"], "either --dataset NAME"),
-        (["graph", "--dataset", "imports", "--nodes", "x.csv"], "--nodes and --read go with --edges"),
+        (["graph", "--dataset", "imports", "--nodes", "x.csv"], "go with --edges"),
         (["graph", "--edges", "x.csv", "--label", "y"], "no --nodes was given"),
     ],
 )

@@ -110,6 +110,25 @@ def test_tune_goes_on_where_it_was(project: Path) -> None:
     assert tried == {0.2, 0.5, 0.7}
 
 
+@pytest.mark.parametrize(
+    ("grids", "message"),
+    [
+        (["mask.p=[]"], "takes a setting and its values"),
+        (["mask.p"], "takes a setting and its values"),
+        (["mask.p=[0.1]", "mask.p=[0.2]"], "twice"),
+    ],
+)
+def test_grids_that_are_none(grids: list[str], message: str) -> None:
+    words = [word for grid in grids for word in ("--grid", grid)]
+    with pytest.raises(InputError, match=message):
+        RUNNER.invoke(app, ["tune", "link", *words], catch_exceptions=False)
+
+
+def test_a_misspelt_dataset_is_named() -> None:
+    with pytest.raises(InputError, match="did you mean 'Cora'"):
+        RUNNER.invoke(app, ["reproduce", "link", "--datasets", "Corra"], catch_exceptions=False)
+
+
 def test_ablate_runs_a_sweep(project: Path) -> None:
     text = run(
         *("ablate", "dim", "--values", "4,8", "--seeds", "1", "--set", "training.epochs=2"),
@@ -118,6 +137,7 @@ def test_ablate_runs_a_sweep(project: Path) -> None:
     (curves,) = json.loads((project / "sweep.json").read_text()).values()
     assert [point["value"] for point in curves["strict"]] == [4, 8]
     assert "encoder.dim=4" in text and "encoder.dim=8" in text
+    assert "one run a value cannot tell" in text
     assert list((project / "charts").iterdir())
 
 

@@ -148,3 +148,17 @@ def test_a_protocol_says_what_was_done() -> None:
     assert whole == {"split": "none: all pairs are trained on", "selection": "last"}
     split = fit_graph(replace(graph, name="Collab"), settings).record["protocol"]["split"]
     assert split == "val 0.05, test 0.1 of the pairs, a new split a seed"
+
+
+def test_a_baseline_takes_no_settings_of_maskgae_and_its_record_has_none() -> None:
+    with pytest.raises(InputError, match=r"gae has a recipe of its own and no encoder\.dim"):
+        make_cell("link", "imports", method="gae", overrides={"encoder.dim": 8})
+    cell = make_cell("link", "imports", method="sgc", overrides={"training.max_steps": 1})
+    record = evaluate(cell, [0])
+    assert record["mask"] is None and record["semantics"] is None
+    assert {key.partition(".")[0] for key in record["settings"]} == {"probe", "split", "training"}
+
+
+def test_a_dataset_has_its_tasks() -> None:
+    with pytest.raises(InputError, match="Collab is for the link task"):
+        make_cell("node", "Collab")

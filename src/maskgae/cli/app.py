@@ -12,7 +12,8 @@ from maskgae import __version__
 #: The verbs as help lists them: a first look, one's own graph, the paper, what there is.
 ORDER = (
     *("demo", "fit", "embed", "links", "score", "report", "ingest"),
-    *("evaluate", "reproduce", "ablate", "tune", "analyze", "datasets", "presets"),
+    *("evaluate", "reproduce", "ablate", "tune", "analyze"),
+    *("datasets", "presets", "settings"),
 )
 
 

@@ -52,9 +52,9 @@ def evaluate(
     prepare_torch(device, threads)
     first = cell.settings.seed if first_seed is None else first_seed
     record = evaluated(cell, range(first, first + seeds), device, quiet)
-    screen.show_record(record)
     if json is not None:
         write_json(json, record)
+    screen.show_record(record)
 
 
 def evaluated(cell: Any, seeds: Any, device: str, quiet: bool) -> dict[str, Any]:

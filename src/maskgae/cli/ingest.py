@@ -50,9 +50,15 @@ def ingest_files(
     """
     from maskgae.graph.generate_store import generate_store
     from maskgae.graph.ingest import ingest
+    from maskgae.graph.store import open_store
 
+    if verify and edges is None and generate is None:
+        store = open_store(out)
+        store.verify()
+        _describe(store)
+        return
     if (edges is None) == (generate is None):
-        raise InputError("give EDGES or --generate, one of the two")
+        raise InputError("give EDGES or --generate, one of the two; neither, to --verify a store")
     if nodes is None and label is not None:
         raise InputError("--label names a column of --nodes, and no --nodes was given")
     common: Any = {

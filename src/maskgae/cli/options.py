@@ -20,7 +20,11 @@ ConfigFile = Annotated[
 ]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", help="One setting, such as mask.p=0.5; repeatable.", metavar="KEY=VALUE"),
+    typer.Option(
+        "--set",
+        help="One of 'maskgae settings', such as mask.p=0.5; repeatable.",
+        metavar="KEY=VALUE",
+    ),
 ]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
 Threads = Annotated[int, typer.Option(help="CPU threads; 0: all that are available.", min=0)]
@@ -93,13 +97,12 @@ def prepare_torch(device: str, threads: int) -> str:
     import torch
     from threadpoolctl import threadpool_limits
 
+    from maskgae.device import check_device
+
     count = threads or _available_cores()
     torch.set_num_threads(count)
     threadpool_limits(count)  # NumPy's and SciPy's threads, which would spin beside torch's
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
-        raise InputError(f"the device '{device}' is not available here: use --device cpu") from None
+    check_device(device)
     return device
 
 

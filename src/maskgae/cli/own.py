@@ -191,9 +191,9 @@ def fit(
                 notes=built.notes,
                 store=store,
             )
-    _conclude(record, out, quiet)
     if json is not None:
         write_json(json, record)
+    _conclude(record, out, quiet)
 
 
 def _conclude(record: dict[str, Any], out: Path, quiet: bool) -> None:

@@ -132,8 +132,8 @@ def show_record(record: Mapping[str, Any], tasks: Sequence[str] = ("link", "node
     seeds = record["seeds"]
     plural = "s" if len(seeds) > 1 else ""
     out.print(
-        f"[bold]{record['task']} · {plain(record['dataset'])}[/] · {record['mask']} mask, "
-        f"{record['semantics']} · {len(seeds)} seed{plural} · percent"
+        f"[bold]{record['task']} · {plain(record['dataset'])}[/] · {_masked(record)}"
+        f"{len(seeds)} seed{plural} · percent"
     )
     for task in tasks:
         if SHOWN_METRICS[task][0] in record["metrics"]:
@@ -142,14 +142,20 @@ def show_record(record: Mapping[str, Any], tasks: Sequence[str] = ("link", "node
         out.print(line)
 
 
+def _masked(record: Mapping[str, Any]) -> str:
+    return f"{record['mask']} mask, {record['semantics']} · " if record["mask"] else ""
+
+
 def credentials(record: Mapping[str, Any]) -> Iterator[str]:
     """What was audited and what it cost, in lines of 80 columns."""
     audit, time_s = record["audit"], record["time_s"]
-    if "hidden_share" in audit:
-        yield (
-            f"audit: {audit['held_out_leaks']:.0f} held-out pairs leaked; masks hid "
-            f"{100 * audit['hidden_share']:.0f} % of the pairs,\n"
-            f"       {100 * audit['visible_targets']:.0f} % of the targets stayed visible"
-        )
+    if "held_out_leaks" in audit:
+        leaked = f"audit: {audit['held_out_leaks']:.0f} held-out pairs leaked"
+        if "hidden_share" in audit:
+            leaked += (
+                f"; masks hid {100 * audit['hidden_share']:.0f} % of the pairs,\n"
+                f"       {100 * audit['visible_targets']:.0f} % of the targets stayed visible"
+            )
+        yield leaked
     speed = f", {1000 * time_s['per_epoch']:.0f} ms an epoch" if "per_epoch" in time_s else ""
     yield f"time: {time_s['total']:.0f} s{speed}; peak memory {record['peak_rss_mb']:.0f} MB"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,12 @@ def tune(
     from maskgae.files import write_json
 
     check_writable(json)
-    axes = dict(_axis(text) for text in grid)
+    axes: dict[str, list[object]] = {}
+    for text in grid:
+        key, values = _axis(text)
+        if key in axes:
+            raise InputError(f"--grid has {key} twice: put all its values into one list")
+        axes[key] = values
     cells = grid_cells(task, dataset, mask, axes, overrides(config, assignments))
     prepare_torch("cpu", 1)
     store, numbers = Store(results), range(FIRST_SEED, FIRST_SEED + seeds)
@@ -70,7 +76,18 @@ def tune(
 
 
 def _axis(text: str) -> tuple[str, list[object]]:
-    key, values = parse_assignment(text)
+    """A setting and its values; words need no quotes.
+
+    >>> _axis("mask.p=[0.3,0.5]"), _axis("encoder.kind=[gcn,sage]")
+    (('mask.p', [0.3, 0.5]), ('encoder.kind', ['gcn', 'sage']))
+    """
+    key, _, inner = text.partition("=")
+    found = re.fullmatch(r"\s*\[(.*\S.*)\]\s*", inner)
+    if found is None:
+        raise InputError(
+            f"--grid takes a setting and its values, such as mask.p=[0.3,0.5], not '{text}'"
+        )
+    values = parse_assignment(text)[1]
     if not isinstance(values, list):
-        raise InputError(f"--grid takes a list of values, such as mask.p=[0.3,0.5], not '{text}'")
-    return key, values
+        values = [parse_assignment(f"{key}={word}")[1] for word in found[1].split(",")]
+    return key.strip(), values

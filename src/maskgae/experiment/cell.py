@@ -52,6 +52,28 @@ class Cell:
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
+def trains_masked(method: str) -> bool:
+    """Whether a method trains a masked autoencoder, by all of a cell's settings.
+
+    The others have recipes of their own: of the settings they take :data:`SHARED`.
+    """
+    return method in ("maskgae", "maskgae-frozen")
+
+
+#: What settings mean to every method: how it is judged, and when it stops at the latest.
+SHARED = ("seed", "split.", "probe.", "training.max_steps")
+
+
+def _refuse_unused(method: str, before: Settings, asked: Settings) -> None:
+    was, now = before.flat(), asked.flat()
+    for key in was:
+        if was[key] != now[key] and not key.startswith(SHARED):
+            raise InputError(
+                f"{method} has a recipe of its own and no {key}: leave it out, or use --method "
+                "maskgae"
+            )
+
+
 def make_cell(
     task: str,
     dataset: str,
@@ -72,9 +94,15 @@ def make_cell(
         raise InputError(f"no method is called '{method}': {nearest(method, METHODS)}")
     if task == "link" and method in SUPERVISED:
         raise InputError(f"{method} learns from labels and scores no pairs: use the node task")
-    known = find_dataset(dataset).name
+    entry = find_dataset(dataset)
+    if task not in entry.tasks:
+        raise InputError(f"{entry.name} is for the {entry.tasks[0]} task, not for {task}")
+    known = entry.name
     chosen = preset(preset_name) if preset_name else recommended(task, known, mask or "edge")
     settings = Settings() if chosen is None else chosen.settings
     named = {} if mask is None else {"mask.kind": mask}
-    settings = settings.updated({**(overrides or {}), **named})
+    asked = settings.updated({**(overrides or {}), **named})
+    if not trains_masked(method):
+        _refuse_unused(method, settings, asked)
+    settings = asked
     return Cell(task, known, settings, None if chosen is None else chosen.name, method)

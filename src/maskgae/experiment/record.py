@@ -8,7 +8,7 @@ from typing import Any
 
 from maskgae.config import Settings
 from maskgae.evaluation.metrics import summary
-from maskgae.experiment.cell import Cell
+from maskgae.experiment.cell import SHARED, Cell, trains_masked
 from maskgae.experiment.judge import RANDOM_SPLITS
 from maskgae.experiment.protocol import Run
 from maskgae.graph.datasets import DATASETS
@@ -16,17 +16,22 @@ from maskgae.graph.datasets import DATASETS
 
 def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[str, Any]:
     """Aggregates the runs of a cell; fractions throughout, ``std`` with ddof 1."""
-    settings = cell.settings
+    settings, masked = cell.settings, trains_masked(cell.method)
+    shared = SHARED if not masked else ("",)
     protocol = _link_protocol if cell.task == "link" else _node_protocol
     return {
         "task": cell.task,
         "dataset": cell.dataset,
         "method": cell.method,
-        "mask": settings.mask.kind,
-        "semantics": settings.mask.semantics,
+        "mask": settings.mask.kind if masked else None,
+        "semantics": settings.mask.semantics if masked else None,
         "preset": cell.preset,
         "protocol": protocol(cell, runs[0]),
-        "settings": {k: v for k, v in settings.flat().items() if k != "seed"},
+        "settings": {
+            key: value
+            for key, value in settings.flat().items()
+            if key != "seed" and key.startswith(shared)
+        },
         "seeds": [run.seed for run in runs],
         "metrics": _summaries([run.metrics for run in runs]),
         "sanity": {row: _summaries([run.sanity[row] for run in runs]) for row in runs[0].sanity},

@@ -8,6 +8,7 @@ from typing import Any
 
 from maskgae.errors import InputError, nearest
 from maskgae.experiment.cell import Cell, make_cell
+from maskgae.graph.datasets import find_dataset
 from maskgae.presets import preset, presets
 
 CITATION = ("Cora", "CiteSeer", "PubMed")
@@ -52,8 +53,8 @@ def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
     if name not in SUITES:
         raise InputError(f"no suite is called '{name}': {nearest(name, SUITES)}")
     rows = [row for row in _all_rows() if name in (row.table.split()[0], "all")]
-    wanted = {each.lower() for each in datasets}
-    return [row for row in rows if not wanted or row.cell.dataset.lower() in wanted]
+    wanted = {find_dataset(each).name for each in datasets}
+    return [row for row in rows if not wanted or row.cell.dataset in wanted]
 
 
 def _all_rows() -> Iterable[Row]:

@@ -22,7 +22,8 @@ def as_graph(graph: Any, features: Any = None, labels: Any = None) -> tuple[Grap
     Args:
         graph: a :class:`Graph`, PyG ``Data``, a SciPy sparse matrix, a NetworkX graph, a pandas
             frame of edges, or an edge array ``[2, E]`` or ``[E, 2]``.
-        features: a row for each node, in the order of the returned names.
+        features: a row for each node, in the order of the returned names; the rows of a pandas
+            frame go by its index where that has the names.
         labels: a class for each node.
 
     >>> import networkx
@@ -32,7 +33,7 @@ def as_graph(graph: Any, features: Any = None, labels: Any = None) -> tuple[Grap
     """
     made, names = _converted(graph, features)
     if features is not None:
-        made = replace(made, features=as_features(features))
+        made = replace(made, features=as_features(_in_order(features, names)))
     if labels is not None:
         made = replace(made, labels=as_labels(labels))
     return made, names
@@ -67,9 +68,31 @@ def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
         row = ends.isna().any(axis=1).to_numpy().argmax()
         raise InputError(f"an edge needs two ends, but row {row:,} of the frame lacks one: drop it")
     source, target = (ends.iloc[:, place].to_numpy() for place in (0, 1))
-    names, codes = np.unique(np.concatenate([source, target]), return_inverse=True)
+    try:
+        names, codes = np.unique(np.concatenate([source, target]), return_inverse=True)
+    except TypeError:
+        raise InputError(
+            "the ends of a frame's edges must be of one kind, but some are numbers and some are "
+            "not: convert the columns, for example by astype(str)"
+        ) from None
     weights = frame.iloc[:, columns.index("weight")].to_numpy() if "weight" in columns else None
     return Graph.from_edges(codes.reshape(2, -1), names.size, weights=weights), names
+
+
+def _in_order(features: Any, names: NDArray[Any]) -> Any:
+    """The rows of a frame in the order of the names; whatever else there is, as it is."""
+    if not hasattr(features, "iloc"):
+        return features
+    index = features.index
+    places = index.get_indexer(names) if index.is_unique else np.full(len(names), -1)
+    if (places >= 0).all():
+        return features.iloc[places]
+    if index.equals(type(features)(index=range(len(features))).index):
+        return features  # numbered rows, as a frame has where nobody named them
+    raise InputError(
+        f"the index of a frame of features must have each node once, but there is no row of its "
+        f"own for {names[places < 0][0]!r}: set the index to the nodes' names, or give an array"
+    )
 
 
 def _names(values: list[Any]) -> NDArray[Any]:

@@ -184,9 +184,7 @@ class _Table:
         return read_nodes(self.path, ids=ids)
 
 
-def _ingest(
-    flow: EdgeFlow, edges: Path, table: _Table, stages: Stages
-) -> Store:
+def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store:
     out = stages.folder
     found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
     found |= stages.run("edges", lambda: _write_keys(stages, flow))

@@ -187,7 +187,8 @@ def _held_out_sizes(graph: Graph, val: float, test: float) -> tuple[int, int]:
         if share != 0 and size < 1:
             raise InputError(
                 f"{graph.name} has too few edges to split: {share:g} of its "
-                f"{graph.num_pairs:,} leaves none for {part}; hold out a larger share, or 0"
+                f"{graph.num_pairs:,} leaves none for {part}; hold out a larger share "
+                "(split.val, split.test), or train on all pairs ('maskgae fit --holdout 0')"
             )
     if num_val + num_test >= graph.num_pairs:
         raise InputError(

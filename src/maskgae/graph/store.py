@@ -196,8 +196,8 @@ def open_store(folder: Path) -> Store:
     """Opens a finished store; every file must be there with its size."""
     if not (folder / MANIFEST).is_file():
         raise InputError(
-            f"{folder} is not a finished store: there is no {MANIFEST} in it; "
-            "run 'maskgae ingest' again, which goes on where it stopped"
+            f"{folder} is not a finished store: there is no {MANIFEST} in it; give a file of "
+            "edges, or run 'maskgae ingest', which goes on where it stopped"
         )
     manifest = read_json(folder / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:

@@ -85,6 +85,8 @@ def finding(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:
         equal = [str(each.value) for each in curve if each is not best and not worse(each, best)]
         hides = f", which hides {_share(best)}" if ablation.what in ("p", "q") else ""
         as_good = f"; within noise of it: {', '.join(equal)}" if equal else "; all others are worse"
+        if len(best.summary["values"]) < 2:
+            as_good = "; one run a value cannot tell it from noise"
         here = f"under `{kind}` semantics" if kind else "here"
         sentences.append(f"Ours, {here}: best at {best.value}{hides}{as_good}.")
     return " ".join(sentences)

@@ -80,9 +80,7 @@ class TableFlow:
         places = [*self.ends, *([] if self.weight is None else [self.weight])]
         for cells in self.columns.batches(places):
             later = _Later(self.columns, first)
-            source, target = (
-                end_column(later, self.ends[i], cells[i], self.strip) for i in (0, 1)
-            )
+            source, target = (end_column(later, self.ends[i], cells[i], self.strip) for i in (0, 1))
             weights = None
             if self.weight is not None:
                 weights = parse_weights(cells[2], self.columns.file.path, later.place_of_row)
