@@ -23,9 +23,12 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
     assert result.stdout
 
 
-def test_the_readmes_python_runs(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize(
+    ("page", "printed"), [("README.md", "(77, 32)"), ("docs/architecture.md", "0.")]
+)
+def test_the_pages_python_runs(page: str, printed: str, tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     command = [sys.executable, *STRICT, "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert result.returncode == 0, result.stderr
-    assert "(77, 32)" in result.stdout
+    assert printed in result.stdout
