@@ -155,6 +155,15 @@ def test_a_forced_run_leaves_nothing_of_the_old_one(
     assert {path.name for path in out.iterdir()} == {"checkpoints"}
 
 
+def test_a_complete_run_with_other_settings_is_not_what_was_asked_for(
+    edges: Path, whole: Path
+) -> None:
+    assert fit(edges, whole, "--resume", "--checkpoint-every", "1").exit_code == 0
+    for words in (("--set", "mask.p=0.5"), ("--mask", "path"), ("--seed", "3")):
+        with pytest.raises(InputError, match=r"is complete with .*--force to replace"):
+            fit(edges, whole, "--resume", *words)
+
+
 def test_only_a_run_is_replaced(edges: Path, tmp_path: Path) -> None:
     (tmp_path / "graph").mkdir()
     write_text(tmp_path / "graph" / "thesis.txt", "years of work")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,22 @@ def _check_folder(out: Path, force: bool, resume: bool) -> None:
             f"--out {out} is not empty, there is {names[0]}: choose another folder; 'maskgae fit' "
             "goes on with a run that was stopped by --resume and replaces one by --force"
         )
+
+
+def check_unchanged(out: Path, asked: Mapping[str, Any]) -> None:
+    """Refuses settings that a complete run does not have; ``None`` asks for nothing."""
+    from maskgae.config import WITHOUT_EFFECT, Settings, read_toml
+    from maskgae.runs import CONFIG
+
+    kept = Settings().updated(read_toml(out / CONFIG))
+    given = {key: value for key, value in asked.items() if value is not None}
+    wanted, found = kept.updated(given).flat(), kept.flat()
+    for key in wanted:
+        if wanted[key] != found[key] and key not in WITHOUT_EFFECT:
+            raise InputError(
+                f"the run in {out} is complete with {key} = {found[key]}, not {wanted[key]}: "
+                "choose another folder, or --force to replace it"
+            )
 
 
 def fit_and_save(

@@ -11,7 +11,14 @@ import typer
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.evaluate import evaluated
-from maskgae.cli.folder import claimed, complete, fit_and_save, follow, write_report
+from maskgae.cli.folder import (
+    check_unchanged,
+    claimed,
+    complete,
+    fit_and_save,
+    follow,
+    write_report,
+)
 from maskgae.cli.inputs import grown_graph, node_numbers, read_graph
 from maskgae.cli.options import (
     Assignments,
@@ -168,6 +175,7 @@ def fit(
             return
         with claimed(out, force=force, resume=resume):
             if resume and is_complete(out):
+                check_unchanged(out, values | {"mask.kind": mask, "seed": seed})
                 here.agreed(None)
                 complete(out)
                 screen.out.print(f"{screen.plain(out)} is complete: nothing to do", soft_wrap=True)
