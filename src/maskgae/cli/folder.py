@@ -36,8 +36,8 @@ def _check_folder(out: Path, force: bool, resume: bool) -> None:
         check_replaceable(out)
     elif names := contents(out, foreign=resume):
         raise InputError(
-            f"--out {out} is not empty, there is {names[0]}: choose another folder; 'maskgae fit' "
-            "goes on with a run that was stopped by --resume and replaces one by --force"
+            f"--out {out} is not empty, there is {names[0]}: choose another folder, or in 'maskgae "
+            "fit' --resume to go on with a run that was stopped, or --force to replace one"
         )
 
 
