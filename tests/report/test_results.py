@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maskgae.experiment import Store
+from maskgae.experiment import Run, Store
 from maskgae.experiment.suites import suite
 from maskgae.report.blocks import filled
 from maskgae.report.results import _errors_apart, beyond_noise, result_blocks
@@ -35,6 +35,24 @@ def test_means_are_set_apart_in_standard_errors() -> None:
     first = {"mean": 0.84, "std": 0.03, "values": [0.84] * 9}
     second = {"mean": 0.82, "std": 0.04, "values": [0.82] * 4}
     assert _errors_apart(first, second) == pytest.approx(0.02 / (0.01**2 + 0.02**2) ** 0.5)
+
+
+def test_presets_meet_the_published_settings_seed_by_seed(tmp_path: Path) -> None:
+    """Only seeds that both have count, each against the same seed of the other."""
+    store = Store(tmp_path)
+    rows = [
+        row
+        for row in suite("node", ["Cora"])
+        if row.table in ("node", "node as published") and row.cell.settings.mask.kind == "edge"
+    ]
+    scores = {"node": {0: 0.80, 1: 0.90, 2: 0.10}, "node as published": {0: 0.79, 1: 0.87}}
+    for row in rows:
+        for seed, accuracy in scores[row.table].items():
+            times = {"train": 1.0, "evaluate": 1.0}
+            store.save(row.cell, Run(seed, {"accuracy": accuracy}, {}, {}, {}, times))
+    (line,) = result_blocks(rows, store)["same seeds"].splitlines()[2:]
+    expected = "| 2 | 85.00 ± 7.07 | 83.00 ± 5.66 | +2.00 ± 1.00 |"
+    assert line == f"| node: Cora, edge, accuracy {expected}"
 
 
 def test_the_log_of_a_grid_is_listed_best_first(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from maskgae.evaluation.metrics import summary
 from maskgae.experiment.runner import Store
 from maskgae.experiment.suites import Row
 from maskgae.report.blocks import markdown_table
@@ -44,6 +45,7 @@ def result_blocks(rows: Sequence[Row], store: Store, first_seed: int = 0) -> dic
         blocks[f"{table} cost"] = _costs(here)
     blocks["readme"] = _readme(records)
     blocks["goals"] = _goals(records)
+    blocks["same seeds"] = _same_seeds(records)
     blocks["fresh seeds"] = _fresh(rows, store)
     blocks["link hard"] = _hard([r for r in records if r[0].table in ("link", "link baselines")])
     return blocks
@@ -162,6 +164,41 @@ def _goals(rows: Sequence[tuple[Row, Record | None]]) -> str:
             cells += [_percent(ours), row.cell.settings.mask.kind]
             lines.append([*cells, f"{100 * (ours['mean'] - goal):+.2f}"])
     return markdown_table(["", "goal", "reached", "by masks of", "difference"], lines)
+
+
+def _same_seeds(rows: Sequence[tuple[Row, Record | None]]) -> str:
+    """The presets against the published settings, seed by seed, on the splits they share."""
+    found = {
+        (row.table, row.cell.dataset, row.cell.settings.mask.kind): (row, record)
+        for row, record in rows
+        if record is not None
+    }
+    lines = []
+    for (table, dataset, mask), (row, ours) in found.items():
+        theirs = found.get((f"{table} as published", dataset, mask))
+        if table not in METRICS or theirs is None:
+            continue
+        metric = METRICS[table][0]
+        values = [
+            dict(zip(record["seeds"], record["metrics"][metric]["values"], strict=True))
+            for record in (ours, theirs[1])
+        ]
+        seeds = sorted(values[0].keys() & values[1].keys())
+        gains = [values[0][seed] - values[1][seed] for seed in seeds]
+        means = [percent(summary([each[seed] for seed in seeds])) for each in values]
+        label = f"{table}: {_label(row)}, {METRIC_NAMES[metric]}"
+        lines.append([label, str(len(seeds)), *means, _gain(summary(gains))])
+    header = ["", "n", "our preset", "published settings", "difference, seed by seed"]
+    return markdown_table(header, lines)
+
+
+def _gain(gains: Mapping[str, Any]) -> str:
+    """A mean difference with its standard error; bold where it is beyond twice that."""
+    if gains["std"] is None:
+        return f"{100 * gains['mean']:+.2f}"
+    error = gains["std"] / math.sqrt(len(gains["values"]))
+    text = f"{100 * gains['mean']:+.2f} ± {100 * error:.2f}"
+    return f"**{text}**" if abs(gains["mean"]) > 2 * error else text
 
 
 def _fresh(rows: Sequence[Row], store: Store) -> str:
