@@ -59,6 +59,7 @@ class Loop:
         judge: the validation figure of the current weights, or ``None`` to train to the end.
         listener: called after every epoch with its row, as the main loop does.
         parameters: what Adam moves; all of the module's where it is not given.
+        figure: what the validation figure is called in a row.
     """
 
     module: nn.Module
@@ -67,6 +68,7 @@ class Loop:
     judge: Callable[[], Figure] | None = None
     listener: Listener | None = None
     parameters: Iterable[nn.Parameter] | None = None
+    figure: str = "val_auc"
     history: list[dict[str, Any]] = field(default_factory=list, init=False)
     best: Figure = field(default=(), init=False)
     best_epoch: int = field(default=0, init=False)
@@ -113,7 +115,7 @@ class Loop:
         figure: float | None = None
         if self.judge is not None and (epoch + 1) % self.recipe.every == 0:
             figure = self._judge(epoch + 1)
-        row = {"epoch": epoch, "loss": loss.item(), "val_auc": figure}
+        row = {"epoch": epoch, "loss": loss.item(), self.figure: figure}
         row["seconds"] = time.perf_counter() - started
         self.history.append(row)
         if self.listener is not None:

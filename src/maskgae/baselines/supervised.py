@@ -111,7 +111,7 @@ class Supervised:
             accuracy = (logits.argmax(1) == truth).double().mean()
             return accuracy.item(), -F.cross_entropy(logits, truth).item()
 
-        loop = Loop(stack, self.recipe, update, judge, listener)
+        loop = Loop(stack, self.recipe, update, judge, listener, figure="val_accuracy")
         facts = {**loop.run(), "row_length": length, "val_accuracy": loop.best[0]}
         return FittedClassifier(stack, length, facts, self.device)
 

@@ -30,17 +30,18 @@ class TrainingProgress:
 
     def __init__(self, progress: Progress, label: str, epochs: int) -> None:
         self.progress = progress
-        self.task = progress.add_task(label, total=epochs, loss="", auc="", speed="")
-        self.auc = ""
+        self.task = progress.add_task(label, total=epochs, loss="", figure="", speed="")
+        self.figure = ""
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        if row["val_auc"] is not None:
-            self.auc = f"val AUC {100 * row['val_auc']:.2f}"
+        for key, name in (("val_auc", "val AUC"), ("val_accuracy", "val accuracy")):
+            if row.get(key) is not None:
+                self.figure = f"{name} {100 * row[key]:.2f}"
         self.progress.update(
             self.task,
             advance=1,
             loss=f"loss {row['loss']:.3f}",
-            auc=self.auc,
+            figure=self.figure,
             speed=f"{1000 * row['seconds']:.0f} ms/epoch",
         )
 
@@ -59,7 +60,7 @@ def training_progress(quiet: bool) -> Iterator[Progress | None]:
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
         TextColumn("{task.fields[loss]}"),
-        TextColumn("{task.fields[auc]}"),
+        TextColumn("{task.fields[figure]}"),
         TextColumn("{task.fields[speed]}"),
         TimeRemainingColumn(compact=True),
     )
