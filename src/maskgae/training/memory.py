@@ -18,8 +18,8 @@ normalisation. An entry costs :math:`c = 10` numbers, six more a head for GAT, a
 width for GATv2. Blocks overlap: :math:`x` draws from :math:`N` nodes are expected to be
 :math:`N (1 - e^{-x/N})` different ones. Numbers of a store have 32 bits: a pair takes 50 bytes
 there, and 60 in the evaluation. Above 512 MiB of layers' outputs, the evaluation takes half of
-that, works in chunks of 1 GiB, and maps from files what would not fit. ``docs/scale.md`` has what fits
-really held.
+that, works in chunks of 1 GiB, and maps from files what would not fit. ``docs/scale.md`` has what
+fits really held.
 """
 
 from __future__ import annotations
