@@ -234,7 +234,7 @@ def _words(facts: GraphFacts | GraphSize) -> bool:
 
 def _choose_dropout(facts: GraphFacts | GraphSize, suggestion: Suggestion) -> None:
     if facts.feature_density is None:
-        reason = "No features: they are made from degrees and singular vectors of the edges."
+        reason = "No features: they are made from degrees and eigenvectors of the edges."
         suggestion.add(reason, encoder__dropout=0.2)
     elif facts.nodes >= MANY_NODES:
         reason = "Little dropout: a graph of this size is hard to learn by heart."
