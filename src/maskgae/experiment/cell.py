@@ -52,22 +52,23 @@ class Cell:
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
-def trains_masked(method: str) -> bool:
-    """Whether a method trains a masked autoencoder, by all of a cell's settings.
-
-    The others have recipes of their own: of the settings they take :data:`SHARED`.
-    """
-    return method in ("maskgae", "maskgae-frozen")
-
-
 #: What settings mean to every method: how it is judged, and when it stops at the latest.
 SHARED = ("seed", "split.", "probe.", "training.max_steps")
+
+
+def uses(method: str, key: str) -> bool:
+    """Whether a setting means anything to a method; all do to a masked autoencoder.
+
+    >>> uses("maskgae", "mask.p"), uses("gae", "mask.p"), uses("gae", "split.val")
+    (True, False, True)
+    """
+    return method in ("maskgae", "maskgae-frozen") or key.startswith(SHARED)
 
 
 def _refuse_unused(method: str, before: Settings, asked: Settings) -> None:
     was, now = before.flat(), asked.flat()
     for key in was:
-        if was[key] != now[key] and not key.startswith(SHARED):
+        if was[key] != now[key] and not uses(method, key):
             raise InputError(
                 f"{method} has a recipe of its own and no {key}: leave it out, or use --method "
                 "maskgae"
@@ -102,7 +103,5 @@ def make_cell(
     settings = Settings() if chosen is None else chosen.settings
     named = {} if mask is None else {"mask.kind": mask}
     asked = settings.updated({**(overrides or {}), **named})
-    if not trains_masked(method):
-        _refuse_unused(method, settings, asked)
-    settings = asked
-    return Cell(task, known, settings, None if chosen is None else chosen.name, method)
+    _refuse_unused(method, settings, asked)
+    return Cell(task, known, asked, None if chosen is None else chosen.name, method)

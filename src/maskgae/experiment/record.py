@@ -8,7 +8,7 @@ from typing import Any
 
 from maskgae.config import Settings
 from maskgae.evaluation.metrics import summary
-from maskgae.experiment.cell import SHARED, Cell, trains_masked
+from maskgae.experiment.cell import Cell, uses
 from maskgae.experiment.judge import RANDOM_SPLITS
 from maskgae.experiment.protocol import Run
 from maskgae.graph.datasets import DATASETS
@@ -16,22 +16,17 @@ from maskgae.graph.datasets import DATASETS
 
 def make_record(cell: Cell, runs: Sequence[Run], load_s: float = 0.0) -> dict[str, Any]:
     """Aggregates the runs of a cell; fractions throughout, ``std`` with ddof 1."""
-    settings, masked = cell.settings, trains_masked(cell.method)
-    shared = SHARED if not masked else ("",)
-    protocol = _link_protocol if cell.task == "link" else _node_protocol
+    flat = cell.settings.flat().items()
+    settings = {k: v for k, v in flat if k != "seed" and uses(cell.method, k)}
     return {
         "task": cell.task,
         "dataset": cell.dataset,
         "method": cell.method,
-        "mask": settings.mask.kind if masked else None,
-        "semantics": settings.mask.semantics if masked else None,
+        "mask": settings.get("mask.kind"),
+        "semantics": settings.get("mask.semantics"),
         "preset": cell.preset,
-        "protocol": protocol(cell, runs[0]),
-        "settings": {
-            key: value
-            for key, value in settings.flat().items()
-            if key != "seed" and key.startswith(shared)
-        },
+        "protocol": _link_protocol(cell) if cell.task == "link" else _node_protocol(cell, runs[0]),
+        "settings": settings,
         "seeds": [run.seed for run in runs],
         "metrics": _summaries([run.metrics for run in runs]),
         "sanity": {row: _summaries([run.sanity[row] for run in runs]) for row in runs[0].sanity},
@@ -57,7 +52,7 @@ def own_protocol(settings: Settings, holdout: bool) -> dict[str, Any]:
     }
 
 
-def _link_protocol(cell: Cell, run: Run) -> dict[str, Any]:
+def _link_protocol(cell: Cell) -> dict[str, Any]:
     own = own_protocol(cell.settings, holdout=True)
     return own | {"split": "public", "negatives": "public"} if cell.dataset == "Collab" else own
 
