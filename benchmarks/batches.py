@@ -23,8 +23,8 @@ from benchmarks.own import names, node_table, write_edges
 from benchmarks.render import table
 from benchmarks.scale import outcome, watched
 from benchmarks.speed import RESULTS, ROOT
-from maskgae.graph.datasets import load_dataset
-from maskgae.report.blocks import fill_file
+from maskgae.datasets.registry import load_dataset
+from maskgae.lab.tables.blocks import fill_file
 
 PAGE, RESULT = ROOT / "docs" / "scale.md", RESULTS / "batches.json"
 

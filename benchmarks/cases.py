@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from maskgae.config import Settings
-from maskgae.graph.datasets import is_available, load_dataset
-from maskgae.graph.generate import generate
-from maskgae.graph.graph import Graph
-from maskgae.graph.splits import hold_out
-from maskgae.rng import stream
-from maskgae.training.method import Validation
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.data.splits import hold_out
+from maskgae.datasets.generated import generate
+from maskgae.datasets.registry import is_available, load_dataset
+from maskgae.evaluation.method import Validation
 
 #: The published code's settings for node embeddings with edge masks; both sides use them.
 SETTINGS: dict[str, Any] = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.render import MISSING, table
-from maskgae.config import Settings
-from maskgae.model import MaskGAENet
+from maskgae.base.settings import Settings
+from maskgae.nn.network import MaskGAENet
 
 Report = dict[str, Any]
 

@@ -23,16 +23,16 @@ from torch_geometric.utils import negative_sampling
 from benchmarks import machine
 from benchmarks.machine import seconds
 from benchmarks.speed import RESULTS
-from maskgae.config import DecoderConfig
-from maskgae.graph import features as feature_module
-from maskgae.graph.csr import CSR
-from maskgae.graph.features import BREAK_EVEN_DENSITY, DenseFeatures, Features, SparseFeatures
-from maskgae.graph.generate import generate
-from maskgae.graph.negatives import NonEdges
+from maskgae.base.dropout import dropout
+from maskgae.base.rng import stream
+from maskgae.base.settings import DecoderConfig
+from maskgae.data import features as feature_module
+from maskgae.data.csr import CSR
+from maskgae.data.features import BREAK_EVEN_DENSITY, DenseFeatures, Features, SparseFeatures
+from maskgae.data.negatives import NonEdges
+from maskgae.datasets.generated import generate
 from maskgae.nn.decoders import MLP
-from maskgae.noise import dropout
-from maskgae.objective import bce, pair_loss
-from maskgae.rng import stream
+from maskgae.nn.losses import bce, pair_loss
 
 Part = dict[str, Any]
 Calls = dict[str, Callable[[], Any]]
@@ -191,7 +191,7 @@ def non_edges(quick: bool) -> Part:
 
 def pair_chunks(quick: bool) -> Part:
     """The decoder's loss with its gradients, by the size of its chunks."""
-    from maskgae import objective
+    from maskgae.nn import losses as objective
 
     kept, rows = objective.CHUNK_NUMBERS, []
     sizes = (2**16, 2**18, 2**20, 2**22, 2**40)

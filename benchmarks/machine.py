@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from maskgae.noise import random_bytes
-from maskgae.rng import stream
+from maskgae.base.dropout import random_bytes
+from maskgae.base.rng import stream
 
 
 def seconds(function: Callable[[], Any], repeats: int = 5) -> float:

@@ -25,10 +25,10 @@ from benchmarks.parts import INSIDE, STAGES, timed_parts
 from benchmarks.plain import BATCH
 from benchmarks.roofline import count_step
 from benchmarks.sides import Curve, Ours, Pass, make_side
-from maskgae.config import TrainingConfig
-from maskgae.graph.features import SparseFeatures
-from maskgae.graph.graph import Graph
-from maskgae.rng import stream
+from maskgae.base.rng import stream
+from maskgae.base.settings import TrainingConfig
+from maskgae.data.features import SparseFeatures
+from maskgae.data.graph import Graph
 from maskgae.training.loop import Trainer
 from maskgae.training.steps import Steps
 

@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.speed import RESULTS, ROOT
-from maskgae.analysis.comparison import (
+from maskgae.datasets.registry import load_dataset
+from maskgae.lab.analysis.comparison import (
     PAPER_MASK,
     nearest_path_rows,
     overlap_document,
     overlap_row,
     overlap_rows,
 )
-from maskgae.graph.datasets import load_dataset
-from maskgae.report.blocks import fill_file, markdown_table
+from maskgae.lab.tables.blocks import fill_file, markdown_table
 
 PAGE, RESULT = ROOT / "docs" / "analysis.md", RESULTS / "overlap.json"
 HOPS = (2, 3)

@@ -28,16 +28,16 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.speed import RESULTS, ROOT
+from maskgae.base.rng import stream
 from maskgae.cli.inputs import grown_graph
+from maskgae.data.graph import Graph
+from maskgae.data.negatives import NonEdges
+from maskgae.datasets.generated import generate
+from maskgae.datasets.registry import load_dataset
 from maskgae.evaluation.heuristics import link_heuristics
 from maskgae.evaluation.metrics import auc
-from maskgae.graph.datasets import load_dataset
-from maskgae.graph.generate import generate
-from maskgae.graph.graph import Graph
-from maskgae.graph.negatives import NonEdges
-from maskgae.report.blocks import fill_file, markdown_table
-from maskgae.rng import stream
-from maskgae.runs import load_run
+from maskgae.lab.tables.blocks import fill_file, markdown_table
+from maskgae.run.folder import load_run
 
 Answer = dict[str, Any]
 TOPS = (10, 50)

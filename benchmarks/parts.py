@@ -15,16 +15,16 @@ from typing import Any
 
 import torch
 
-import maskgae.graph.features
-import maskgae.model
+import maskgae.base.dropout
+import maskgae.data.features
+import maskgae.nn.decoder_kernels
 import maskgae.nn.decoders
-import maskgae.nn.passes
-import maskgae.noise
-from maskgae.graph.csr import CSR
-from maskgae.graph.features import SparseFeatures
-from maskgae.model import MaskGAENet
+import maskgae.nn.network
+from maskgae.data.csr import CSR
+from maskgae.data.features import SparseFeatures
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.encoder import Encoder
+from maskgae.nn.network import MaskGAENet
 from maskgae.training.loop import Trainer
 from maskgae.training.steps import Steps
 
@@ -36,7 +36,7 @@ STAGES: Targets = {
     "select": [(Adjacency, "of")],
     "negatives": [(Steps, "negatives")],
     "encoder forward": [(Encoder, "forward")],
-    "decoder and loss": [(maskgae.model, "pair_loss")],
+    "decoder and loss": [(maskgae.nn.network, "pair_loss")],
     "degree loss": [(MaskGAENet, "forward")],  # what is left of it
     "backward": [(torch.Tensor, "backward")],
     "optimiser": [(Trainer, "_update")],
@@ -48,10 +48,10 @@ INSIDE: Targets = {
     "sparse products": [(CSR, "matmul")],
     "dropout": [
         (SparseFeatures, "dropout"),
-        (maskgae.graph.features, "dropout"),
+        (maskgae.data.features, "dropout"),
         (maskgae.nn.decoders, "dropout"),
-        (maskgae.nn.passes, "fill_kept"),
-        (maskgae.noise, "_kept"),
+        (maskgae.nn.decoder_kernels, "fill_kept"),
+        (maskgae.base.dropout, "_kept"),
     ],
 }
 

@@ -4,7 +4,7 @@ It does what one does first, and what the published code does: features are dens
 ``F.dropout``, each direction of an edge is masked on its own, what is left is symmetrised and
 coalesced by ``to_undirected``, negatives come from ``negative_sampling``, and every batch of
 65,536 targets runs the whole encoder again. Model, mask, targets, loss and optimiser settings are
-those of our side; the same :class:`~maskgae.config.Settings` describe both.
+those of our side; the same :class:`~maskgae.base.settings.Settings` describe both.
 
 Two layouts of the visible graph, since which of them is faster depends on the graph:
 
@@ -33,10 +33,10 @@ from torch_geometric.utils import (
     to_undirected,
 )
 
-from maskgae.config import Settings
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Validation
 from maskgae.evaluation.metrics import auc
-from maskgae.graph.graph import Graph
-from maskgae.training.method import Validation
 
 #: Targets of one update, as published.
 BATCH = 65_536

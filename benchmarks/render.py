@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.roofline import CACHE, Work
 from benchmarks.speed import RESULTS, ROOT, ratio
-from maskgae.report.blocks import fill_file
+from maskgae.lab.tables.blocks import fill_file
 
 PAGE = ROOT / "docs" / "performance.md"
 Report = dict[str, Any]

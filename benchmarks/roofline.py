@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from maskgae.config import Settings
-from maskgae.graph.features import SparseFeatures
-from maskgae.graph.graph import Graph
-from maskgae.rng import stream
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
+from maskgae.data.features import SparseFeatures
+from maskgae.data.graph import Graph
 from maskgae.training.steps import Steps
 
 CACHE = 2 * 2**20

@@ -33,8 +33,8 @@ import pyarrow.csv
 from benchmarks import machine
 from benchmarks.growth import tables
 from benchmarks.speed import RESULTS, ROOT
-from maskgae.graph.store import open_store
-from maskgae.report.blocks import fill_file
+from maskgae.lab.tables.blocks import fill_file
+from maskgae.store.store import open_store
 
 PAGE, RESULT = ROOT / "docs" / "scale.md", RESULTS / "scale.json"
 NODES_A_PAIR, FEATURES, PART = 0.1, 64, 2**21

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from benchmarks.cases import Case
 from benchmarks.plain import BATCH, PlainTraining
-from maskgae.graph.graph import Graph
-from maskgae.model import MaskGAENet
-from maskgae.rng import stream
+from maskgae.base.rng import stream
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Validation
+from maskgae.nn.network import MaskGAENet
 from maskgae.training.loop import Trainer
-from maskgae.training.method import Validation
 
 #: The sides by name. ``ours`` makes one update a pass, the others one for 65,536 targets.
 SIDES = ("plain", "plain-csr", "ours", "ours-batched")

@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from maskgae import MaskGAE
-from maskgae.graph.generate import generate
+from maskgae.datasets.generated import generate
 
 graph = generate(1000, 5000, num_features=16, communities=5, signal=0.3, seed=0)
 embedding = MaskGAE(dim=32, settings={"training.epochs": 100}).fit_transform(graph)

@@ -3,7 +3,7 @@
 import torch
 
 from maskgae import MaskGAE
-from maskgae.graph.generate import generate
+from maskgae.datasets.generated import generate
 
 data = generate(500, 2000, num_features=16, communities=5, seed=0).to_pyg()
 model = MaskGAE(dim=32, settings={"training.epochs": 50}).fit(data)

@@ -5,7 +5,7 @@ import tempfile
 import pandas
 
 from maskgae import MaskGAE
-from maskgae.graph.generate import generate
+from maskgae.datasets.generated import generate
 
 pairs = generate(300, 1500, communities=6, seed=0).pairs.T.numpy()
 people = pandas.DataFrame(pairs, columns=["source", "target"]).map(lambda i: f"person {i}")

@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 import torch
 
+from maskgae.lab.tables.blocks import filled
 from maskgae.nn.adjacency import Adjacency
-from maskgae.report.blocks import filled
 
 ROOT = Path(__file__).parents[1]
 

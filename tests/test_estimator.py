@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from maskgae import Graph, InputError, MaskGAE
+from maskgae.data.graph import NodeSplit
+from maskgae.datasets.generated import generate
 from maskgae.estimator import resolve_settings
-from maskgae.graph.convert import as_graph
-from maskgae.graph.generate import generate
-from maskgae.graph.graph import NodeSplit
-from maskgae.runs import load_run
+from maskgae.io.convert import as_graph
+from maskgae.run.folder import load_run
 
 QUICK: dict[str, Any] = {"training.epochs": 5}
 GRAPH = generate(120, 500, num_features=8, communities=4, seed=1)

@@ -35,7 +35,7 @@ def in_native_code(folder):
         np.save(file, np.arange(99999))
 
 def safe(write):
-    from maskgae.errors import RunError
+    from maskgae.base.errors import RunError
     def call(folder):
         try:
             write(folder)

@@ -18,10 +18,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from maskgae.base.settings import Settings
 from maskgae.cli import app
-from maskgae.config import Settings
-from maskgae.experiment import Cell, Store, run_seed
-from maskgae.graph.generate import generate
+from maskgae.datasets.generated import generate
+from maskgae.lab import Cell, Store, run_seed
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"

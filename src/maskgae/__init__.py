@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from maskgae.data.graph import Graph
+    from maskgae.datasets.registry import load_dataset
     from maskgae.estimator import MaskGAE
-    from maskgae.graph.datasets import load_dataset
-    from maskgae.graph.graph import Graph
-    from maskgae.model import MaskGAENet
+    from maskgae.nn.network import MaskGAENet
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Graph": "maskgae.graph.graph",
+    "Graph": "maskgae.data.graph",
     "MaskGAE": "maskgae.estimator",
-    "MaskGAENet": "maskgae.model",
-    "load_dataset": "maskgae.graph.datasets",
+    "MaskGAENet": "maskgae.nn.network",
+    "load_dataset": "maskgae.datasets.registry",
 }
 
 

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from maskgae.analysis.suitability import suggest
-from maskgae.config import Settings
-from maskgae.errors import InputError
-from maskgae.fitting import Fit, fit_graph
-from maskgae.graph.convert import as_graph
-from maskgae.graph.graph import Graph
-from maskgae.links import missing_links
-from maskgae.objective import pair_logits
-from maskgae.presets import preset as named_preset
+from maskgae.base.errors import InputError
+from maskgae.io.convert import as_graph
+from maskgae.nn.losses import pair_logits
+from maskgae.run.defaults import resolve_settings
+from maskgae.run.fitting import Fit, fit_graph
+from maskgae.run.links import missing_links
 
 
 # Output is an array whatever scikit-learn's set_output says, so its wrapper stays off.
@@ -137,8 +134,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
     def save(self, folder: str | Path) -> None:
         """Writes a run folder, in place of the run that is there."""
-        from maskgae.lock import locked
-        from maskgae.runs import check_replaceable, clear_run, save_run
+        from maskgae.base.lock import locked
+        from maskgae.run.folder import check_replaceable, clear_run, save_run
 
         fit, folder = self._fit(), Path(folder)
         check_replaceable(folder)
@@ -149,7 +146,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     @classmethod
     def load(cls, folder: str | Path) -> MaskGAE:
         """Reads a run folder that :meth:`save` or ``maskgae fit`` wrote."""
-        from maskgae.runs import load_run
+        from maskgae.run.folder import load_run
         from maskgae.training import TrainingState
 
         run = load_run(Path(folder))
@@ -188,40 +185,3 @@ def _places(wanted: NDArray[Any], names: NDArray[Any], where: str) -> NDArray[np
         shown = ", ".join(repr(name) for name in unknown[:5])
         raise InputError(f"{len(unknown):,} names are not nodes of {where}: {shown}")
     return np.array([place[name] for name in wanted.tolist()], dtype=np.int64)
-
-
-def resolve_settings(
-    graph: Graph,
-    mask: str | None,
-    dim: int | None,
-    seed: int | None,
-    preset: str | None = None,
-    overrides: dict[str, Any] | None = None,
-) -> Settings:
-    """Settings for a graph: a preset's or what suits the graph, overrides, then what is named."""
-    base = dict(named_preset(preset).overrides) if preset else dict(suggest(graph).settings)
-    named = {"mask.kind": mask, "seed": seed}
-    named = {key: value for key, value in named.items() if value is not None}
-    settings = Settings().updated({**base, **(overrides or {}), **named})
-    return settings if dim is None else settings.updated(_widths(settings, dim))
-
-
-def _widths(settings: Settings, dim: int) -> dict[str, Any]:
-    """Widths of the layers whose readout has ``dim`` columns."""
-    layers = settings.encoder.layers
-    if not isinstance(dim, int) or dim < 1:
-        raise InputError(f"dim must be a whole number from 1 on, not {dim!r}")
-    if settings.embedding.propagated:
-        raise InputError(
-            f"dim says how many columns come out, but embedding.propagated = "
-            f"{settings.embedding.propagated} appends all columns of the features: leave out dim, "
-            "or set embedding.propagated=0"
-        )
-    if settings.embedding.layers == "last" or layers == 1:
-        return {"encoder.dim": dim}
-    if dim < layers:
-        raise InputError(f"dim must be {layers} at least, one column for each layer, not {dim}")
-    hidden = dim // layers
-    if settings.encoder.kind in ("gat", "gatv2"):
-        hidden -= hidden % settings.encoder.heads
-    return {"encoder.hidden": hidden, "encoder.dim": dim - hidden * (layers - 1)}

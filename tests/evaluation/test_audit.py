@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from maskgae.errors import RunError
+from maskgae.base.errors import RunError
+from maskgae.base.rng import stream
+from maskgae.data import Graph
+from maskgae.data.splits import LinkSplit, hold_out, split_links
 from maskgae.evaluation.audit import audit_negatives, audit_split, count_held_out
-from maskgae.graph import Graph
-from maskgae.graph.splits import LinkSplit, hold_out, split_links
-from maskgae.rng import stream
 
 # The path 0-1-2-3-4-5: three training pairs, one for validation, one for the test.
 GRAPH = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.rng import stream
+from maskgae.data import Graph
+from maskgae.datasets.generated import generate
 from maskgae.evaluation import hard
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
 from maskgae.evaluation.heuristics import link_heuristics
-from maskgae.graph import Graph
-from maskgae.graph.generate import generate
-from maskgae.rng import stream
 
 
 def of_pair(graph: Graph, u: int, v: int, count: int, whole: Graph | None = None) -> list[set[int]]:

@@ -6,10 +6,10 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from maskgae.errors import InputError
+from maskgae.base.errors import InputError
+from maskgae.data import Graph
 from maskgae.evaluation import heuristics
 from maskgae.evaluation.heuristics import link_heuristics, propagated_features
-from maskgae.graph import Graph
 
 
 def all_pairs(num_nodes: int) -> torch.Tensor:

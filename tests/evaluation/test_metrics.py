@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
 from maskgae.evaluation import auc, classification_metrics, link_metrics, summary
 
 # Few different values, so that there are many ties.

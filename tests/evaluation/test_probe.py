@@ -10,12 +10,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from maskgae.config import ProbeConfig
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.rng import stream
+from maskgae.base.settings import ProbeConfig
+from maskgae.data import Graph, NodeSplit
+from maskgae.data.splits import split_nodes
 from maskgae.evaluation import probe, propagated_features
-from maskgae.graph import Graph, NodeSplit
-from maskgae.graph.splits import split_nodes
-from maskgae.rng import stream
 
 PROBES = [ProbeConfig(), ProbeConfig(kind="adam", grid=(1e-3,))]
 

@@ -110,13 +110,13 @@ def _started() -> subprocess.Popen[bytes]:
 
 
 def _edges(path: Path) -> None:
-    from maskgae.graph.readers import build_graph, read_edges
+    from maskgae.io import build_graph, read_edges
 
     build_graph(read_edges(path))
 
 
 def _nodes(path: Path) -> None:
-    from maskgae.graph.readers import TableEncoder, fit_encoder, read_nodes
+    from maskgae.io import TableEncoder, fit_encoder, read_nodes
 
     table = read_nodes(path)
     encoder = fit_encoder(table, missing="mean")
@@ -125,19 +125,19 @@ def _nodes(path: Path) -> None:
 
 
 def _ids(path: Path) -> None:
-    from maskgae.graph.readers import read_ids
+    from maskgae.io import read_ids
 
     read_ids(path)
 
 
 def _settings(path: Path) -> None:
-    from maskgae.config import Settings, read_toml
+    from maskgae.base.settings import Settings, read_toml
 
     Settings().updated(read_toml(path))
 
 
 def _ingest(path: Path) -> None:
-    from maskgae.graph.ingest import ingest
+    from maskgae.store.ingest import ingest
 
     with tempfile.TemporaryDirectory() as folder:
         store = ingest(path, Path(folder) / "store")
@@ -145,9 +145,9 @@ def _ingest(path: Path) -> None:
 
 
 def _store(path: Path) -> None:
-    from maskgae.config import Settings
-    from maskgae.graph.store import open_store
-    from maskgae.model import MaskGAENet
+    from maskgae.base.settings import Settings
+    from maskgae.nn.network import MaskGAENet
+    from maskgae.store.store import open_store
 
     graph = open_store(path).graph
     settings = Settings().updated({"encoder.hidden": 4, "encoder.dim": 4})
@@ -156,7 +156,7 @@ def _store(path: Path) -> None:
 
 def _run(path: Path) -> None:
     from maskgae.report.of_run import report_data
-    from maskgae.runs import load_run
+    from maskgae.run.folder import load_run
 
     report_data(load_run(path))
 
@@ -175,7 +175,7 @@ ACTIONS: dict[str, Callable[[Path], None]] = {
 
 def measured(action: str, path: Path) -> Outcome:
     """Reads a file in this process."""
-    from maskgae.errors import InputError
+    from maskgae.base.errors import InputError
 
     before, start = _resident("VmRSS"), time.process_time()
     Path("/proc/self/clear_refs").write_text("5")  # the highest mark falls to the present
@@ -204,7 +204,7 @@ def main() -> None:
     import torch
 
     import maskgae.report.of_run
-    import maskgae.runs  # noqa: F401
+    import maskgae.run.folder  # noqa: F401
 
     torch.set_num_threads(1)
     warnings.simplefilter("error")  # no user should see one

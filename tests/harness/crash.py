@@ -33,7 +33,7 @@ from types import SimpleNamespace
 
 from tests.harness import scenes
 
-from maskgae.files import TEMPORARY
+from maskgae.base.files import TEMPORARY
 
 #: Seconds after which a command counts as hung.
 PATIENCE = 300

@@ -68,7 +68,7 @@ class Faults:
 
     def run(self, write: Writer, folder: Path, kind: int, k: int) -> tuple[int, int, str]:
         """Writes with the k-th call failing: how many were made, how many failed, what was said."""
-        from maskgae.errors import InputError, RunError
+        from maskgae.base.errors import InputError, RunError
 
         said = ""
         self.library.faults_arm(str(folder).encode(), kind, ctypes.c_long(k))
@@ -148,15 +148,15 @@ def writers() -> dict[str, Writer]:
     import numpy as np
     import torch
 
-    from maskgae.config import Settings
-    from maskgae.files import write_json, write_text
-    from maskgae.fitting import fit_graph
-    from maskgae.graph.generate import generate
+    from maskgae.base.files import write_json, write_text
+    from maskgae.base.rng import Stream
+    from maskgae.base.settings import Settings
+    from maskgae.base.tensors import write_tensors
+    from maskgae.datasets.generated import generate
     from maskgae.report.of_run import report_data
     from maskgae.report.page import render
-    from maskgae.rng import Stream
-    from maskgae.runs import load_run, save_run, write_embeddings
-    from maskgae.tensors import write_tensors
+    from maskgae.run.fitting import fit_graph
+    from maskgae.run.folder import load_run, save_run, write_embeddings
 
     torch.set_num_threads(1)
     graph = replace(generate(50, 150, num_features=5, seed=0), labels=None)
@@ -182,7 +182,7 @@ def writers() -> dict[str, Writer]:
 
 def _store_writer(graph: Any) -> Writer:
     """Ingests an edge list that lies elsewhere."""
-    from maskgae.graph.ingest import ingest
+    from maskgae.store.ingest import ingest
 
     edges = Path(tempfile.mkdtemp()) / "edges.csv"
     atexit.register(shutil.rmtree, edges.parent)

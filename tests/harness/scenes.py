@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from maskgae.base.tensors import read_tensors
 from maskgae.cli import main
-from maskgae.experiment import Store, make_cell, run_missing, runner
-from maskgae.graph.generate import generate
-from maskgae.tensors import read_tensors
+from maskgae.datasets.generated import generate
+from maskgae.lab import Store, make_cell, run_missing, runner
 from maskgae.training import Checkpoints
 
 #: What the commands would import themselves, and late.
-LATE = ("estimator", "lock", "report.of_run", "report.page")
+LATE = ("estimator", "base.lock", "report.of_run", "report.page")
 LIBRARIES = ("torch._dynamo", "sklearn.manifold", "sklearn.linear_model", "plotly.offline")
 for name in (*(f"maskgae.{part}" for part in LATE), *LIBRARIES):
     import_module(name)

@@ -50,7 +50,7 @@ def open_files() -> int:
 
 def write_inputs(folder: Path) -> None:
     """A graph of 300 nodes as an edge list and a table."""
-    from maskgae.graph.generate import generate
+    from maskgae.datasets.generated import generate
 
     graph = generate(300, 1500, num_features=6, communities=3, seed=0)
     assert graph.features is not None and graph.labels is not None

@@ -29,14 +29,17 @@ BUILT_IN = {"eval", "exec", "compile", "__import__"}
 
 #: File and call, and why it may stand.
 ALLOWED = {
-    ("graph/raw.py", "read_npz"): "after the SHA-256 of the file was compared",
-    ("graph/raw.py", "read_planetoid_data"): "after the SHA-256 of every file was compared",
-    ("graph/ogb.py", "torch.load"): "of files with known checksums, arrays alone",
-    ("graph/imports.py", "np.load"): "of this installation's own cache, without pickles",
-    ("graph/arrays.py", "np.load"): "mapped, without pickles",
-    ("graph/readers/tables.py", "load_npz"): "of this package, which reads headers first",
-    ("graph/readers/matrices.py", "load_npz"): "of this package, which reads headers first",
-    ("runs.py", "load_npz"): "of this package, which reads headers first",
+    ("datasets/planetoid.py", "read_npz"): "after the SHA-256 of the file was compared",
+    (
+        "datasets/planetoid.py",
+        "read_planetoid_data",
+    ): "after the SHA-256 of every file was compared",
+    ("datasets/ogb.py", "torch.load"): "of files with known checksums, arrays alone",
+    ("datasets/imports.py", "np.load"): "of this installation's own cache, without pickles",
+    ("store/arrays.py", "np.load"): "mapped, without pickles",
+    ("io/tables.py", "load_npz"): "of this package, which reads headers first",
+    ("io/matrices.py", "load_npz"): "of this package, which reads headers first",
+    ("run/folder.py", "load_npz"): "of this package, which reads headers first",
 }
 
 #: Calls that must say this.

@@ -13,10 +13,10 @@ import pytest
 from tests.harness.bounded import Child
 from tests.hostile.test_files import Evil, npy, npz
 
-from maskgae.config import Settings
-from maskgae.fitting import fit_graph
-from maskgae.graph.generate import generate
-from maskgae.runs import save_run
+from maskgae.base.settings import Settings
+from maskgae.datasets.generated import generate
+from maskgae.run.fitting import fit_graph
+from maskgae.run.folder import save_run
 
 SECONDS, MEGABYTES = 10, 400
 

@@ -11,8 +11,8 @@ import pytest
 from tests.harness.bounded import Child
 from tests.hostile.test_files import CASES, Evil, npy
 
-from maskgae.graph.generate import generate
-from maskgae.graph.ingest import ingest
+from maskgae.datasets.generated import generate
+from maskgae.store.ingest import ingest
 
 SECONDS, MEGABYTES = 10, 400
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from maskgae.cli import app, main, screen
-from maskgae.graph.generate import generate
+from maskgae.datasets.generated import generate
 
 RUNNER = CliRunner()
 

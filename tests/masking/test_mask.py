@@ -6,12 +6,12 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from maskgae.config import MaskConfig
-from maskgae.errors import InputError
-from maskgae.graph import Graph
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream, stream
+from maskgae.base.settings import MaskConfig
+from maskgae.data import Graph
 from maskgae.masking import Masked, draw_mask, mask, random_walks
 from maskgae.nn import Adjacency
-from maskgae.rng import Stream, stream
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

@@ -7,9 +7,9 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor
 
-from maskgae.graph import Graph
+from maskgae.base.rng import Stream, stream
+from maskgae.data import Graph
 from maskgae.masking import biased_walks, random_walks
-from maskgae.rng import Stream, stream
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

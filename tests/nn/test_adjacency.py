@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from maskgae.graph import CSR, Graph
+from maskgae.data import CSR, Graph
 from maskgae.nn import Adjacency, adjacency
 
 # A path 0 - 1 - 2 and node 3 on its own.

@@ -8,11 +8,11 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from maskgae.config import EncoderConfig, choices
-from maskgae.graph import Features, Graph, as_features
+from maskgae.base.rng import stream
+from maskgae.base.settings import EncoderConfig, choices
+from maskgae.data import Features, Graph, as_features
 from maskgae.nn import Adjacency, Encoder, Sampler, blocks
 from maskgae.nn.blocks import ALL, transpose_order, visible_degrees
-from maskgae.rng import stream
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

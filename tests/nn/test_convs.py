@@ -8,10 +8,10 @@ import torch
 import torch_geometric.nn as pyg
 from torch import Tensor, nn
 
-from maskgae.graph import DenseFeatures, Features, Graph, as_features
+from maskgae.base.rng import isolated_rng, stream
+from maskgae.data import DenseFeatures, Features, Graph, as_features
 from maskgae.nn import Adjacency
 from maskgae.nn.convs import CONVS, Conv
-from maskgae.rng import isolated_rng, stream
 
 IN, OUT = 24, 6
 ATTENTION = ("gat", "gatv2")

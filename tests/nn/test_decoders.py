@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from maskgae.config import DecoderConfig
+from maskgae.base.rng import stream
+from maskgae.base.settings import DecoderConfig
 from maskgae.nn import MLP, Dot
 from maskgae.nn.decoders import pair_decoder
-from maskgae.rng import stream
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

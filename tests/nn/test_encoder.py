@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from maskgae.config import EncoderConfig
-from maskgae.errors import InputError
-from maskgae.graph import DenseFeatures, Features, Graph
+from maskgae.base.errors import InputError
+from maskgae.base.rng import stream
+from maskgae.base.settings import EncoderConfig
+from maskgae.data import DenseFeatures, Features, Graph
 from maskgae.nn import Adjacency, Encoder, readout
 from maskgae.nn.convs import CONVS
-from maskgae.rng import stream
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

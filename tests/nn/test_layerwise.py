@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from maskgae import model
-from maskgae.config import Settings, choices
-from maskgae.graph import Graph
-from maskgae.model import MaskGAENet, propagated
+from maskgae.base.settings import Settings, choices
+from maskgae.data import Graph
 from maskgae.nn import layerwise
+from maskgae.nn import network as model
+from maskgae.nn.network import MaskGAENet, propagated
 
 NODES = 60
 NORMS = ("batch", "layer", "none")

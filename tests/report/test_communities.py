@@ -2,9 +2,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from maskgae.base.rng import Stream
 from maskgae.report import communities as room
 from maskgae.report.communities import communities
-from maskgae.rng import Stream
 
 
 def pairs_of(graph: nx.Graph) -> np.ndarray:

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from maskgae.errors import InputError
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
 from maskgae.report import layout as room
 from maskgae.report.layout import layout
-from maskgae.rng import Stream
 
 
 def clusters(count: int, width: int = 12) -> tuple[np.ndarray, np.ndarray]:

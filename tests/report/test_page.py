@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maskgae.errors import InputError
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
 from maskgae.report import ReportData, write_page
 from maskgae.report import map as map_room
 from maskgae.report.map import drawn_nodes, map_data
 from maskgae.report.page import render
-from maskgae.rng import Stream
 from report.sample import BREAKOUT, IMAGE, SCRIPT, make_report
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from maskgae.graph import Graph
-from maskgae.graph.splits import LinkSplit, split_links
-from maskgae.rng import stream
-from maskgae.training import Validation
+from maskgae.base.rng import stream
+from maskgae.data import Graph
+from maskgae.data.splits import LinkSplit, split_links
+from maskgae.evaluation.method import Validation
 
 
 @pytest.fixture(scope="session")

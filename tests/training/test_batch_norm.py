@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from maskgae.config import Settings, choices
-from maskgae.graph import Graph
-from maskgae.model import MaskGAENet
+from maskgae.base.settings import Settings, choices
+from maskgae.data import Graph
 from maskgae.nn import Adjacency, layerwise
+from maskgae.nn.network import MaskGAENet
 from maskgae.training.batch_norm import reestimate
 
 

@@ -11,13 +11,14 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from maskgae.config import Settings
-from maskgae.errors import InputError, RunError, StoppedError
-from maskgae.graph import Graph
-from maskgae.model import MaskGAENet
-from maskgae.rng import stream
-from maskgae.tensors import read_tensors, write_tensors
-from maskgae.training import Checkpoints, Trainer, Validation
+from maskgae.base.errors import InputError, RunError, StoppedError
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
+from maskgae.base.tensors import read_tensors, write_tensors
+from maskgae.data import Graph
+from maskgae.evaluation.method import Validation
+from maskgae.nn.network import MaskGAENet
+from maskgae.training import Checkpoints, Trainer
 from maskgae.training.checkpoint import checkpoint_paths
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")

@@ -18,12 +18,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from maskgae.config import Settings, choices
-from maskgae.errors import StoppedError
-from maskgae.graph.generate import generate
-from maskgae.graph.splits import LinkSplit, split_links
-from maskgae.rng import stream
-from maskgae.training import Checkpoints, MaskGAEMethod, Validation
+from maskgae.base.errors import StoppedError
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings, choices
+from maskgae.data.splits import LinkSplit, split_links
+from maskgae.datasets.generated import generate
+from maskgae.evaluation.method import Validation
+from maskgae.training import Checkpoints, MaskGAEMethod
 
 MASKS = ("edge", "path", "none", "edge-reference", "path-reference")
 CASES = list(product(choices("encoder.kind"), MASKS))

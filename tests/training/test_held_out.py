@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from maskgae.config import Settings
-from maskgae.graph import Graph
-from maskgae.model import MaskGAENet
-from maskgae.rng import stream
-from maskgae.training import Validation, held_out
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
+from maskgae.data import Graph
+from maskgae.evaluation.method import Validation
+from maskgae.nn.network import MaskGAENet
+from maskgae.training import held_out
 from maskgae.training.held_out import HeldOut
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 import torch
 
-from maskgae.config import Settings, choices
-from maskgae.errors import RunError
+from maskgae.base.errors import RunError
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings, choices
+from maskgae.data import DenseFeatures, Graph
+from maskgae.data.splits import LinkSplit
 from maskgae.evaluation import auc
-from maskgae.graph import DenseFeatures, Graph
-from maskgae.graph.splits import LinkSplit
-from maskgae.model import MaskGAENet
-from maskgae.rng import stream
-from maskgae.training import Trainer, Validation
+from maskgae.evaluation.method import Validation
+from maskgae.nn.network import MaskGAENet
+from maskgae.training import Trainer
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

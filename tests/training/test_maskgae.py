@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from maskgae.config import Settings
-from maskgae.graph import Graph
-from maskgae.graph.splits import LinkSplit
-from maskgae.rng import stream
-from maskgae.training import Classifies, Embeds, FittedMaskGAE, MaskGAEMethod, Scores, Validation
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
+from maskgae.data import Graph
+from maskgae.data.splits import LinkSplit
+from maskgae.evaluation.method import Classifies, Embeds, Scores, Validation
+from maskgae.training import FittedMaskGAE, MaskGAEMethod
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

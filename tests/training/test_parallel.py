@@ -18,13 +18,14 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from maskgae.config import Settings
-from maskgae.errors import StoppedError
-from maskgae.graph import Graph
-from maskgae.graph.generate import generate
-from maskgae.model import MaskGAENet
-from maskgae.rng import stream
-from maskgae.training import Trainer, Validation
+from maskgae.base.errors import StoppedError
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
+from maskgae.data import Graph
+from maskgae.datasets.generated import generate
+from maskgae.evaluation.method import Validation
+from maskgae.nn.network import MaskGAENet
+from maskgae.training import Trainer
 from maskgae.training.parallel import RankedCheckpoints, Ranks, ranks
 from maskgae.training.state import Snapshot
 from maskgae.training.steps import Steps

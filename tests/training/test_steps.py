@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import torch
 
-from maskgae.config import Settings, choices
-from maskgae.errors import InputError
-from maskgae.graph import Graph
-from maskgae.model import MaskGAENet, Step
-from maskgae.rng import stream
+from maskgae.base.errors import InputError
+from maskgae.base.rng import stream
+from maskgae.base.settings import Settings, choices
+from maskgae.data import Graph
+from maskgae.nn.network import MaskGAENet, Step
 from maskgae.training.steps import Steps, fanouts_by_hop
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from maskgae.cli import ablate, analyze, evaluate, ingest, own, reproduce, screen, show, tune
+from maskgae.base.errors import InputError, RunError
+from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.errors import InputError, RunError
 
-__all__ = [
-    "ablate",
-    "analyze",
-    "app",
-    "evaluate",
-    "ingest",
-    "main",
-    "own",
-    "reproduce",
-    "show",
-    "tune",
-]
+__all__ = ["app", "main"]
 
 
 def main() -> None:

@@ -1,32 +1,47 @@
-"""The command line's root: global flags, and the verbs of the other files of this room."""
+"""The command line's root: global flags, and where each verb is found."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from maskgae import __version__
 
-#: The verbs as help lists them: a first look, one's own graph, the paper, what there is.
-ORDER = (
-    *("demo", "fit", "embed", "links", "score", "report", "ingest"),
-    *("evaluate", "reproduce", "ablate", "tune", "analyze"),
-    *("datasets", "presets", "settings"),
-)
+#: Where each verb stands, in the order in which a newcomer wants them: a first look, one's own
+#: graph, the paper, what there is. A verb's module is imported when it is called: the library's
+#: verbs load nothing of the laboratory.
+VERBS = {
+    "demo": "maskgae.lab.cli.demo",
+    **dict.fromkeys(("fit", "embed", "links", "score", "report"), "maskgae.cli.own"),
+    "ingest": "maskgae.cli.ingest",
+    **{
+        verb: f"maskgae.lab.cli.{verb}"
+        for verb in ("evaluate", "reproduce", "ablate", "tune", "analyze")
+    },
+    **dict.fromkeys(("datasets", "presets", "settings"), "maskgae.cli.show"),
+}
 
 
-class InOrder(TyperGroup):
-    """Lists the commands in the order in which a newcomer wants them."""
+class Verbs(TyperGroup):
+    """Knows all verbs by name, and imports those that are asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(super().list_commands(ctx), key=ORDER.index)
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in VERBS:
+            return None
+        import_module(VERBS[cmd_name])
+        return get_group(app).commands[cmd_name]
 
 
 app = typer.Typer(
     name="maskgae",
-    cls=InOrder,
+    cls=Verbs,
     help="Masked graph autoencoders: node embeddings and missing links from an unlabelled graph.",
     no_args_is_help=True,
     add_completion=False,

@@ -9,15 +9,15 @@ from typing import Any
 
 import typer
 
+from maskgae.base.errors import InputError, StoppedError
 from maskgae.cli import screen
 from maskgae.cli.signals import Signals, resume_command
-from maskgae.errors import InputError, StoppedError
 
 
 @contextmanager
 def claimed(out: Path, *, force: bool = False, resume: bool = False) -> Iterator[None]:
     """Holds the run folder against other processes, once it is fit to be written to."""
-    from maskgae.lock import locked
+    from maskgae.base.lock import locked
 
     if force and resume:
         raise InputError("--force starts again and --resume goes on: choose one of them")
@@ -28,7 +28,7 @@ def claimed(out: Path, *, force: bool = False, resume: bool = False) -> Iterator
 
 
 def _check_folder(out: Path, force: bool, resume: bool) -> None:
-    from maskgae.runs import check_replaceable, contents
+    from maskgae.run.folder import check_replaceable, contents
 
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} must be a folder, but it is a file")
@@ -43,8 +43,8 @@ def _check_folder(out: Path, force: bool, resume: bool) -> None:
 
 def check_unchanged(out: Path, asked: Mapping[str, Any]) -> None:
     """Refuses settings that a complete run does not have; ``None`` asks for nothing."""
-    from maskgae.config import WITHOUT_EFFECT, Settings, read_toml
-    from maskgae.runs import CONFIG
+    from maskgae.base.settings import WITHOUT_EFFECT, Settings, read_toml
+    from maskgae.run.folder import CONFIG
 
     kept = Settings().updated(read_toml(out / CONFIG))
     given = {key: value for key, value in asked.items() if value is not None}
@@ -73,8 +73,8 @@ def fit_and_save(
     Args:
         resume: whether to go on from the folder's checkpoints; ``None`` for a run that keeps none.
     """
-    from maskgae.fitting import fit_graph
-    from maskgae.runs import CHECKPOINTS, clear_run, save_run
+    from maskgae.run.fitting import fit_graph
+    from maskgae.run.folder import CHECKPOINTS, clear_run, save_run
     from maskgae.training.checkpoint import checkpoint_paths
 
     signals, checkpoints = Signals(), None
@@ -103,7 +103,7 @@ def fit_and_save(
 
 def follow(graph: Any, settings: Any, out: Path, resume: bool, options: dict[str, Any]) -> None:
     """Trains along with rank 0, which alone prints and writes."""
-    from maskgae.fitting import follow_fit
+    from maskgae.run.fitting import follow_fit
 
     signals = Signals()
     checkpoints = _checkpoints(out, settings, resume=resume, stop=signals.asked_to_stop)
@@ -115,7 +115,7 @@ def follow(graph: Any, settings: Any, out: Path, resume: bool, options: dict[str
 
 
 def _checkpoints(out: Path, settings: Any, **more: Any) -> Any:
-    from maskgae.runs import CHECKPOINTS
+    from maskgae.run.folder import CHECKPOINTS
     from maskgae.training.checkpoint import Checkpoints
     from maskgae.training.parallel import RankedCheckpoints, ranks
 
@@ -126,7 +126,7 @@ def _checkpoints(out: Path, settings: Any, **more: Any) -> Any:
 
 def complete(out: Path) -> None:
     """Writes the page of a run that has everything else, and drops its checkpoints."""
-    from maskgae.runs import REPORT, drop_checkpoints, load_run
+    from maskgae.run.folder import REPORT, drop_checkpoints, load_run
 
     if not (out / REPORT).exists():
         write_report(load_run(out))
@@ -137,6 +137,6 @@ def write_report(saved: Any) -> None:
     """Writes the page of a run."""
     from maskgae.report.of_run import report_data
     from maskgae.report.page import write_page
-    from maskgae.runs import REPORT
+    from maskgae.run.folder import REPORT
 
     write_page(saved.folder / REPORT, report_data(saved))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maskgae.base.errors import InputError, nearest
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Quiet, Reading, reading
 from maskgae.cli.own import LabelColumn, MissingRule, NodeFile
-from maskgae.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from maskgae.graph.store import Store
+    from maskgae.store.store import Store
 
 
 @app.command("ingest")
@@ -48,9 +48,9 @@ def ingest_files(
 
     What was begun and not finished goes on where it stopped.
     """
-    from maskgae.graph.generate_store import generate_store
-    from maskgae.graph.ingest import ingest
-    from maskgae.graph.store import open_store
+    from maskgae.datasets.generated_store import generate_store
+    from maskgae.store.ingest import ingest
+    from maskgae.store.store import open_store
 
     if verify and edges is None and generate is None:
         store = open_store(out)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskgae.errors import InputError
+from maskgae.base.errors import InputError
 
 if TYPE_CHECKING:
-    from maskgae.graph.readers import BuiltGraph, TableEncoder
-    from maskgae.graph.store import Store
-    from maskgae.runs import SavedRun
+    from maskgae.io import BuiltGraph, TableEncoder
+    from maskgae.run.folder import SavedRun
+    from maskgae.store.store import Store
 
 
 def read_graph(
@@ -22,7 +22,7 @@ def read_graph(
     reading: Mapping[str, Any] | None = None,
 ) -> tuple[BuiltGraph, TableEncoder | None, Store | None]:
     """The graph of files or of a store, and how its features came about."""
-    from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes
+    from maskgae.io import build_graph, fit_encoder, read_edges, read_nodes
 
     if edges.is_dir():
         return _store(edges, nodes, label, reading)
@@ -41,8 +41,8 @@ def read_graph(
 def _store(
     folder: Path, nodes: Path | None, label: str | None, reading: Mapping[str, Any] | None
 ) -> tuple[BuiltGraph, TableEncoder | None, Store]:
-    from maskgae.graph.readers import BuiltGraph, TableEncoder
-    from maskgae.graph.store import open_store
+    from maskgae.io import BuiltGraph, TableEncoder
+    from maskgae.store.store import open_store
 
     store = open_store(folder)
     if nodes is not None or label is not None or reading:
@@ -60,7 +60,7 @@ def grown_graph(
     """A new graph with the features that the run's network reads, and its ids."""
     from dataclasses import replace
 
-    from maskgae.graph.readers import (
+    from maskgae.io import (
         TableEncoder,
         build_graph,
         find_ids,
@@ -101,7 +101,7 @@ def grown_graph(
 
 def _grown_store(saved: SavedRun, folder: Path, nodes: Path | None) -> tuple[Any, Any]:
     """The graph of a store whose features were made as those of the run."""
-    from maskgae.graph.store import open_store
+    from maskgae.store.store import open_store
 
     store = open_store(folder)
     if nodes is not None:
@@ -117,7 +117,7 @@ def _grown_store(saved: SavedRun, folder: Path, nodes: Path | None) -> tuple[Any
 
 def node_numbers(saved: SavedRun, names: Any) -> Any:
     """The numbers of the named nodes of a run."""
-    from maskgae.graph.readers import as_ids, find_ids
+    from maskgae.io import as_ids, find_ids
 
     wanted = as_ids(list(names))
     found = find_ids(wanted, saved.ids)

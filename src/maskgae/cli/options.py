@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from maskgae.config import help_text, parse_assignment, read_toml
-from maskgae.errors import InputError, nearest
+from maskgae.base.errors import InputError, nearest
+from maskgae.base.settings import help_text, parse_assignment, read_toml
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Settings in a TOML file.", metavar="FILE.toml")
@@ -97,7 +97,7 @@ def prepare_torch(device: str, threads: int) -> str:
     import torch
     from threadpoolctl import threadpool_limits
 
-    from maskgae.device import check_device
+    from maskgae.base.device import check_device
 
     count = threads or _available_cores()
     torch.set_num_threads(count)

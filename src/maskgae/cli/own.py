@@ -1,4 +1,4 @@
-"""Your own graph: ``maskgae demo``, ``fit``, ``embed``, ``links``, ``score`` and ``report``."""
+"""Your own graph: ``maskgae fit``, ``embed``, ``links``, ``score`` and ``report``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maskgae.base.errors import InputError
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.evaluate import evaluated
 from maskgae.cli.folder import (
     check_unchanged,
     claimed,
@@ -36,12 +36,11 @@ from maskgae.cli.options import (
     prepare_torch,
     reading,
 )
-from maskgae.errors import InputError
 
 if TYPE_CHECKING:
-    from maskgae.config import Settings
-    from maskgae.graph.readers import BuiltGraph, TableEncoder
-    from maskgae.training.plan import Plan
+    from maskgae.base.settings import Settings
+    from maskgae.io import BuiltGraph, TableEncoder
+    from maskgae.run.plan import Plan
 
 EdgeFile = Annotated[
     Path, typer.Argument(help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML; or a store.")
@@ -66,49 +65,6 @@ SpreadsheetSafe = Annotated[
         help="In CSV and TSV, put ' before ids that a spreadsheet would run as a formula.",
     ),
 ]
-
-
-#: Where a demo goes, and replaces the one before.
-DEMO = Path("runs/demo")
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")] = DEMO,
-    threads: Threads = 0,
-    quiet: Quiet = False,
-) -> None:
-    """Train and evaluate on the embedded graph: your own libraries' import statements."""
-    import numpy as np
-
-    from maskgae.experiment import make_cell
-    from maskgae.graph.imports import load_imports, module_names
-    from maskgae.presets import preset
-
-    prepare_torch("cpu", threads)
-    screen.out.print(
-        "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
-        "joined where one imports the other; features: words of their docstrings.\n"
-    )
-    settings = preset("link-imports-edge").settings
-    names = np.array(module_names(), dtype=object)
-    graph = load_imports()
-    assert graph.labels is not None
-    packages = {
-        c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
-    }
-    classes = [packages[code] for code in range(graph.num_classes)]
-    with claimed(out, force=out == DEMO):
-        record = fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
-    screen.show_record(record, ["link"])
-    screen.out.print()
-    screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
-    screen.out.print(
-        f"\nThe page to look at: [bold]{screen.plain(out / 'report.html')}[/]\n"
-        "Next: [bold]maskgae fit EDGES.csv --out RUN[/]        your own graph\n"
-        "      [bold]maskgae evaluate link --dataset Cora[/]   the paper's benchmarks\n"
-        "      [bold]maskgae --help[/]                         everything else"
-    )
 
 
 @app.command()
@@ -151,11 +107,11 @@ def fit(
     json: JsonFile = None,
 ) -> None:
     """Train on your own graph, embed it, score held-out edges, and write a page to look at."""
-    from maskgae.estimator import resolve_settings
-    from maskgae.files import write_json
-    from maskgae.runs import is_complete, load_weights
+    from maskgae.base.files import write_json
+    from maskgae.run.defaults import resolve_settings
+    from maskgae.run.folder import is_complete, load_weights
+    from maskgae.run.plan import plan_fit
     from maskgae.training.parallel import launched, restarted
-    from maskgae.training.plan import plan_fit
 
     check_writable(json)
     how = reading(read)
@@ -228,8 +184,8 @@ def embed(
     threads: Threads = 0,
 ) -> None:
     """Write the embeddings of the fitted graph, or of a new or grown one of the same kind."""
-    from maskgae.graph.readers import check_table
-    from maskgae.runs import load_run, write_embeddings
+    from maskgae.io import check_table
+    from maskgae.run.folder import load_run, write_embeddings
 
     check_table(out)
     prepare_torch("cpu", threads)
@@ -260,9 +216,9 @@ def links(
     """Write the highest-scored missing links of each node."""
     import torch
 
-    from maskgae.graph.readers import check_table
-    from maskgae.links import missing_links
-    from maskgae.runs import load_run
+    from maskgae.io import check_table
+    from maskgae.run.folder import load_run
+    from maskgae.run.links import missing_links
 
     check_table(out)
     prepare_torch("cpu", threads)
@@ -293,8 +249,8 @@ def score(
     import numpy as np
     import torch
 
-    from maskgae.graph.readers import check_table, read_id_pairs
-    from maskgae.runs import load_run
+    from maskgae.io import check_table, read_id_pairs
+    from maskgae.run.folder import load_run
 
     check_table(out)
     prepare_torch("cpu", threads)
@@ -307,7 +263,7 @@ def score(
 
 
 def _write_scores(out: Path, columns: dict[str, Any], what: str, spreadsheet_safe: bool) -> None:
-    from maskgae.graph.readers import write_table
+    from maskgae.io import write_table
 
     write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
     count = columns["score"].size
@@ -318,7 +274,7 @@ def _write_scores(out: Path, columns: dict[str, Any], what: str, spreadsheet_saf
 @app.command()
 def report(run: RunFolder, threads: Threads = 0) -> None:
     """Write the page of a run again."""
-    from maskgae.runs import load_run
+    from maskgae.run.folder import load_run
 
     prepare_torch("cpu", threads)
     saved = load_run(run)

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from maskgae.words import METRIC_NAMES, ROW_NAMES, percent, printable
+from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent, printable
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

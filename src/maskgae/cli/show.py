@@ -14,7 +14,7 @@ from maskgae.cli.app import app
 @app.command()
 def datasets() -> None:
     """List the named datasets, and which of them are on this machine."""
-    from maskgae.graph.datasets import DATASETS, is_available
+    from maskgae.datasets.registry import DATASETS, is_available
 
     table = Table(box=None, pad_edge=False)
     for title in ("name", "nodes", "edges", "features", "classes"):
@@ -58,8 +58,8 @@ def settings(
     ] = None,
 ) -> None:
     """List the settings that --set takes: default, range and meaning."""
-    from maskgae.config import KEYS, Settings, help_text, range_text
-    from maskgae.errors import InputError, nearest
+    from maskgae.base.errors import InputError, nearest
+    from maskgae.base.settings import KEYS, Settings, help_text, range_text
 
     shown = [each for each in KEYS if key is None or each == key or each.startswith(f"{key}.")]
     if not shown:

@@ -20,10 +20,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from maskgae.errors import RunError
-from maskgae.graph.graph import Graph
-from maskgae.graph.pairs import contains_keys, pair_keys
-from maskgae.graph.splits import LinkSplit
+from maskgae.base.errors import RunError
+from maskgae.data.graph import Graph
+from maskgae.data.pairs import contains_keys, pair_keys
+from maskgae.data.splits import LinkSplit
 
 
 def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[str, int]:
@@ -38,8 +38,8 @@ def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[
     Raises:
         RunError: names every count that is not zero.
 
-    >>> from maskgae.graph.splits import split_links
-    >>> from maskgae.rng import stream
+    >>> from maskgae.data.splits import split_links
+    >>> from maskgae.base.rng import stream
     >>> ring = Graph.from_edges([(i, (i + 1) % 20) for i in range(20)])
     >>> audit_split(ring, split_links(ring, 0.1, 0.1, stream(0)))["held_out_leaks"]
     0

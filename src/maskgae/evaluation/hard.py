@@ -30,11 +30,11 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.rng import Stream, hash_uniform
+from maskgae.data.features import scaled_rows
+from maskgae.data.graph import Graph
 from maskgae.evaluation.metrics import HITS
-from maskgae.graph.features import scaled_rows
-from maskgae.graph.graph import Graph
-from maskgae.rng import Stream, hash_uniform
 
 TELEPORT = 0.15
 
@@ -67,7 +67,7 @@ def hard_negatives(
     Raises:
         InputError: if an end has fewer non-edges than it should keep.
 
-    >>> from maskgae.rng import stream
+    >>> from maskgae.base.rng import stream
     >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)])
     >>> hard_negatives(path, path, torch.tensor([[0], [1]]), 2, stream(0)).tolist()
     [[0, 1], [2, 3]]

@@ -26,9 +26,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from maskgae.errors import InputError
-from maskgae.graph.features import Features, SparseFeatures
-from maskgae.graph.graph import Graph
+from maskgae.base.errors import InputError
+from maskgae.data.features import Features, SparseFeatures
+from maskgae.data.graph import Graph
 
 #: Entries of the picked rows that one chunk of pairs may hold, some 100 MB.
 CHUNK_ENTRIES = 4_000_000

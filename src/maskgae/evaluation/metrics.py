@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
 
 HITS = (10, 20, 50, 100)
 

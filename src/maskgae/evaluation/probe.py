@@ -30,11 +30,11 @@ import torch.nn.functional as F
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from maskgae.config import ProbeConfig
-from maskgae.errors import InputError, RunError
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.rng import Stream
+from maskgae.base.settings import ProbeConfig
+from maskgae.data.graph import NodeSplit
 from maskgae.evaluation.metrics import classification_metrics
-from maskgae.graph.graph import NodeSplit
-from maskgae.rng import Stream
 
 #: The published probe's.
 ADAM_EPOCHS = 100
@@ -61,7 +61,7 @@ def probe(
         - **embedding:** ``[N, D]``
         - **labels:** ``[N]``
 
-    >>> from maskgae.rng import stream
+    >>> from maskgae.base.rng import stream
     >>> x, y = np.array([[-2.0], [2.0], [-1.0], [1.0], [-3.0], [3.0]]), [0, 1, 0, 1, 0, 1]
     >>> split = NodeSplit(torch.tensor([0, 1]), torch.tensor([2, 3]), torch.tensor([4, 5]))
     >>> probe(x, y, split, ProbeConfig(grid=(0.1, 1.0)), stream(0))

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from maskgae.config import MaskConfig
-from maskgae.errors import InputError
-from maskgae.graph.graph import Graph
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream, hash_below
+from maskgae.base.settings import MaskConfig
+from maskgae.data.graph import Graph
 from maskgae.masking.walks import biased_walks, random_walks
-from maskgae.rng import Stream, hash_below
 
 #: Pairs that are hashed together.
 CHUNK_PAIRS = 2**16
@@ -68,7 +68,7 @@ def draw_mask(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> 
             configuration leaves it open.
         stream: where the randomness comes from.
 
-    >>> from maskgae.rng import stream
+    >>> from maskgae.base.rng import stream
     >>> graph = Graph.from_edges([(0, 1), (1, 2), (2, 3), (0, 3)])
     >>> masked = draw_mask(graph, MaskConfig(p=0.5), layers=2, stream=stream(0, "mask"))
     >>> bool(masked.visible[masked.targets].any())

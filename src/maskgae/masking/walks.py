@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from maskgae.graph.csr import CSR
-from maskgae.graph.graph import Graph
-from maskgae.rng import Stream
+from maskgae.base.rng import Stream
+from maskgae.data.csr import CSR
+from maskgae.data.graph import Graph
 
 #: Proposals for a biased step before the last one is taken as it is. With node2vec's usual
 #: parameters (0.25 to 4) the chance to get this far is below 1e-5.

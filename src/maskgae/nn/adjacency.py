@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from maskgae.graph.csr import CSR, SparseProduct, positions
-from maskgae.graph.graph import Graph, Structure
+from maskgae.data.csr import CSR, SparseProduct, positions
+from maskgae.data.graph import Graph, Structure
 
 #: Entries whose vectors are gathered at a time in the gradient of attention weights.
 GRADIENT_CHUNK = 2**14

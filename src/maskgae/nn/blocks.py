@@ -35,10 +35,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from maskgae.graph.csr import CSR
-from maskgae.graph.graph import Graph
+from maskgae.base.rng import Stream, hash_uniform
+from maskgae.data.csr import CSR
+from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
-from maskgae.rng import Stream, hash_uniform
 
 Integers = NDArray[np.int64]
 

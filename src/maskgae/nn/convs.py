@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from maskgae.graph.features import Features
+from maskgae.data.features import Features
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.linear import Linear, glorot
 

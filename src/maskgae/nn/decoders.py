@@ -16,10 +16,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from maskgae.config import DecoderConfig
+from maskgae.base.dropout import dropout
+from maskgae.base.rng import Stream
+from maskgae.base.settings import DecoderConfig
 from maskgae.nn.linear import Linear
-from maskgae.noise import dropout
-from maskgae.rng import Stream
 
 
 class MLP(nn.Module):

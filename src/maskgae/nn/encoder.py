@@ -8,14 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from maskgae.config import EncoderConfig
-from maskgae.errors import InputError
-from maskgae.graph.features import DenseFeatures, Features, JoinedFeatures
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.base.settings import EncoderConfig
+from maskgae.data.features import DenseFeatures, Features, JoinedFeatures
 from maskgae.nn.activations import activation
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import CONVS, Conv
 from maskgae.nn.linear import glorot
-from maskgae.rng import Stream
 
 
 class Encoder(nn.Module):

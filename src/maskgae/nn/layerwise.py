@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from maskgae.graph.csr import CSR, positions
-from maskgae.graph.features import DenseFeatures, Features
-from maskgae.graph.graph import Graph
+from maskgae.data.csr import CSR, positions
+from maskgae.data.features import DenseFeatures, Features
+from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.encoder import Encoder
 

@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-from maskgae.config import Settings, flatten
-from maskgae.errors import InputError, nearest
+from maskgae.base.errors import InputError, nearest
+from maskgae.base.settings import Settings, flatten
 
 __all__ = ["Preset", "parse", "preset", "presets", "recommended"]
 
@@ -52,7 +52,7 @@ class Preset:
     Attributes:
         name: As the file is called, without ``.toml``.
         task: ``link`` or ``node``.
-        dataset: As :mod:`maskgae.graph` spells it.
+        dataset: As :mod:`maskgae.data` spells it.
         mask: ``edge`` or ``path``; ``none`` only through :func:`recommended`.
         description: One line for a list of presets.
         overrides: Dotted keys that differ from, or are fixed at, the defaults.

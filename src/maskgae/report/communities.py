@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maskgae.rng import Stream
+from maskgae.base.rng import Stream
 
 Ints = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskgae.errors import InputError
+from maskgae.base.errors import InputError
 
 Array = NDArray[Any]
 
@@ -27,7 +27,7 @@ class ReportData:
         cleaning: one line on what was done to the raw edges.
         feature_rows: column of the user's table, what it became, and how many columns wide.
         settings: all settings by dotted key.
-        record: the record of the run, see :mod:`maskgae.experiment.record`.
+        record: the record of the run, see :mod:`maskgae.evaluation.record`.
         history: a row for each epoch, counted from 0, with ``loss`` and ``val_auc``.
         best_epoch: how many epochs the kept weights had seen, ``None`` for the last.
         test_scores: probabilities of held-out edges and of held-out non-edges.

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskgae.base.display import METRIC_NAMES, ROW_NAMES
 from maskgae.report.markup import label
 from maskgae.report.palette import EDGE, NEUTRAL, NON_EDGE
-from maskgae.words import METRIC_NAMES, ROW_NAMES
 
 Figure = dict[str, Any]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskgae.errors import InputError
-from maskgae.rng import Stream
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskgae.base.rng import Stream
 from maskgae.report.communities import communities
 from maskgae.report.data import ReportData
 from maskgae.report.layout import layout
 from maskgae.report.palette import OTHER, PALETTE, SCALE, SYMBOLS
-from maskgae.rng import Stream
 
 #: As many points as a browser moves smoothly.
 MAX_POINTS = 20_000

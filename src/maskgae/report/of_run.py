@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from maskgae.graph.graph import Graph
-from maskgae.graph.pairs import pair_keys
-from maskgae.graph.readers import TableEncoder
-from maskgae.links import missing_links
-from maskgae.objective import pair_logits
+from maskgae.base.rng import Stream
+from maskgae.data.graph import Graph
+from maskgae.data.pairs import pair_keys
+from maskgae.io import TableEncoder
+from maskgae.nn.losses import pair_logits
 from maskgae.report.data import Array, ReportData
-from maskgae.rng import Stream
-from maskgae.runs import SavedRun
+from maskgae.run.folder import SavedRun
+from maskgae.run.links import missing_links
 
 #: Pairs of vectors that may be compared in the search for missing links.
 COMPARED_PAIRS = 2 * 10**9

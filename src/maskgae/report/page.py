@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from maskgae.files import write_text
+from maskgae.base.files import write_text
+from maskgae.base.rng import Stream
 from maskgae.report import figures, sections
 from maskgae.report.data import ReportData
 from maskgae.report.map import map_data
 from maskgae.report.markup import data as json_data
 from maskgae.report.markup import text
-from maskgae.rng import Stream
 
 SCRIPTS = ("charts.js", "map.js", "links.js", "page.js")
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskgae.config import KEYS, help_text
+from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent, shown
+from maskgae.base.settings import KEYS, help_text
 from maskgae.report.data import ReportData
 from maskgae.report.markup import table, text
-from maskgae.words import METRIC_NAMES, ROW_NAMES, percent, shown
 
 #: Links that the page holds.
 MAX_LINKS = 1000

@@ -10,9 +10,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from maskgae.graph.graph import Graph
-from maskgae.model import MaskGAENet
+from maskgae.data.graph import Graph
 from maskgae.nn.layerwise import convolved_layers
+from maskgae.nn.network import MaskGAENet
 
 
 @torch.no_grad()

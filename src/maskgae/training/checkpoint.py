@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from maskgae.config import KEYS, interval
-from maskgae.errors import InputError, StoppedError
-from maskgae.files import make_folder
-from maskgae.tensors import read_tensors, write_tensors
+from maskgae.base.errors import InputError, StoppedError
+from maskgae.base.files import make_folder
+from maskgae.base.settings import KEYS, interval
+from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.training.state import Snapshot
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from maskgae.config import Settings
-from maskgae.graph.graph import Graph
-from maskgae.model import MaskGAENet
+from maskgae.base.rng import Stream
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Validation
 from maskgae.nn.blocks import Sampler
-from maskgae.objective import pair_logits
-from maskgae.rng import Stream
-from maskgae.training.method import Validation
+from maskgae.nn.losses import pair_logits
+from maskgae.nn.network import MaskGAENet
 from maskgae.training.parallel import Ranks
 from maskgae.training.steps import ALONE, fanouts_by_hop
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor, nn, uint8
 
-from maskgae.config import WITHOUT_EFFECT, Settings
-from maskgae.graph.features import Features, JoinedFeatures, SparseFeatures
-from maskgae.graph.graph import Graph
-from maskgae.training.method import Validation
+from maskgae.base.settings import WITHOUT_EFFECT, Settings
+from maskgae.data.features import Features, JoinedFeatures, SparseFeatures
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Validation
 
 
 def identity_of(

@@ -8,18 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from maskgae.errors import RunError
+from maskgae.base.errors import RunError
+from maskgae.base.rng import Stream
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Listener, Validation
 from maskgae.evaluation.metrics import auc
-from maskgae.graph.graph import Graph
 from maskgae.masking.mask import Masked
-from maskgae.model import MaskGAENet
-from maskgae.rng import Stream
+from maskgae.nn.network import MaskGAENet
 from maskgae.training.average import Average
 from maskgae.training.batch_norm import reestimate
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.held_out import HeldOut
 from maskgae.training.identity import identity_of
-from maskgae.training.method import Listener, Validation
 from maskgae.training.parallel import ranks
 from maskgae.training.state import TrainingState, restore, take_snapshot
 from maskgae.training.steps import Steps

@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import Tensor
 
-from maskgae.config import Settings
-from maskgae.graph.graph import Graph
-from maskgae.model import MaskGAENet
-from maskgae.rng import Stream
+from maskgae.base.rng import Stream
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Listener, Validation
+from maskgae.nn.network import MaskGAENet
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.loop import Trainer
-from maskgae.training.method import Listener, Validation
 from maskgae.training.state import TrainingState
 
 

@@ -31,13 +31,13 @@ from pathlib import Path
 
 import torch
 
-from maskgae.config import Settings
-from maskgae.errors import InputError
-from maskgae.graph.features import SparseFeatures
-from maskgae.graph.graph import Graph
-from maskgae.model import AT_ONCE
+from maskgae.base.errors import InputError
+from maskgae.base.settings import Settings
+from maskgae.data.features import SparseFeatures
+from maskgae.data.graph import Graph
 from maskgae.nn.blocks import ALL
 from maskgae.nn.layerwise import CHUNK_NUMBERS
+from maskgae.nn.network import AT_ONCE
 from maskgae.training.steps import fanouts_by_hop
 
 #: Labelled nodes that a probe is fitted and tested on; of a larger graph a sample is.

@@ -23,8 +23,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from maskgae.errors import RunError, StoppedError
-from maskgae.rng import Stream
+from maskgae.base.errors import RunError, StoppedError
+from maskgae.base.rng import Stream
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.state import Snapshot
 

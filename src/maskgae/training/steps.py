@@ -13,16 +13,16 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from maskgae.config import Settings
-from maskgae.errors import InputError
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.data.negatives import NonEdges
 from maskgae.evaluation.audit import audit_negatives
-from maskgae.graph.graph import Graph
-from maskgae.graph.negatives import NonEdges
 from maskgae.masking.mask import Masked, draw_mask
-from maskgae.model import MaskGAENet, Step
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import Sampler
-from maskgae.rng import Stream
+from maskgae.nn.network import MaskGAENet, Step
 from maskgae.training.parallel import Ranks
 
 ALONE = Ranks()

@@ -1,0 +1,427 @@
+"""Settings: one frozen dataclass per concern; ``maskgae settings`` shows each field's text.
+
+Keys are dotted (``mask.p``). Values come from, later ones winning: defaults, a preset, a TOML
+file, ``--set key=value``, a named flag. An unknown key is an error that names the nearest one.
+
+>>> settings = Settings().updated({"mask.p": 0.5, "encoder.kind": "sage"})
+>>> settings.mask.p, settings.encoder.kind
+(0.5, 'sage')
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from maskgae.base.errors import InputError, nearest
+
+T = TypeVar("T")
+
+
+def setting(
+    default: T,
+    text: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    open_ends: bool = False,
+    choices: tuple[str, ...] = (),
+    pattern: str = "",
+) -> T:
+    """A field with its help text and its constraint: a range, choices, or a pattern of a word."""
+    limits = {"low": low, "high": high, "open": open_ends, "choices": choices, "pattern": pattern}
+    return field(default=default, metadata={"help": text, **limits})
+
+
+@dataclass(frozen=True)
+class MaskConfig:
+    """What is hidden from the encoder at each step."""
+
+    kind: str = setting(
+        "edge",
+        "edge: hide pairs at random; path: hide the pairs of random walks; none: plain autoencoder",
+        choices=("edge", "path", "none"),
+    )
+    p: float = setting(
+        0.3, "edge masks: chance of a pair to be hidden", low=0, high=1, open_ends=True
+    )
+    q: float = setting(
+        0.2,
+        "path masks: chance of a node, or of an edge in either direction, to be a root",
+        low=0,
+        high=1,
+        open_ends=True,
+    )
+    roots: str = setting(
+        "node", "path masks: what the roots are drawn from", choices=("node", "edge")
+    )
+    length: int = setting(0, "path masks: steps of a walk; 0 means encoder layers + 1", low=0)
+    walks: int = setting(1, "path masks: walks from each root", low=1)
+    bias_p: float = setting(1.0, "path masks: node2vec's return parameter", low=0, open_ends=True)
+    bias_q: float = setting(1.0, "path masks: node2vec's in-out parameter", low=0, open_ends=True)
+    semantics: str = setting(
+        "strict",
+        "strict: a target is invisible in both directions; reference: as the published code, "
+        "which draws each direction on its own",
+        choices=("strict", "reference"),
+    )
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The network that turns the visible graph into node vectors."""
+
+    kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat", "gin", "gatv2"))
+    layers: int = setting(2, "number of layers", low=1)
+    hidden: int = setting(128, "width of every layer but the last", low=1)
+    dim: int = setting(64, "width of the last layer", low=1)
+    dropout: float = setting(0.5, "dropout before every layer", low=0, high=0.996)
+    norm: str = setting(
+        "batch", "normalisation after every layer", choices=("batch", "layer", "none")
+    )
+    activation: str = setting("elu", "after every layer", choices=("elu", "relu", "prelu", "none"))
+    heads: int = setting(4, "attention heads of every layer but the last (gat, gatv2)", low=1)
+    node_embedding: int = setting(
+        0, "width of a learnable vector a node, beside or instead of features; 0: none", low=0
+    )
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """The heads that predict hidden pairs and hidden degrees."""
+
+    kind: str = setting("mlp", "on the element-wise product of two nodes", choices=("mlp", "dot"))
+    hidden: int = setting(32, "width of the hidden layers", low=1)
+    layers: int = setting(2, "number of layers", low=1)
+    dropout: float = setting(0.2, "dropout before every hidden layer", low=0, high=0.996)
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """What the training minimises."""
+
+    loss: str = setting(
+        "bce",
+        "loss on pairs; bce is the paper's",
+        choices=("bce", "auc", "hinge_auc", "log_rank", "info_nce"),
+    )
+    alpha: float = setting(0.0, "weight of the degree loss", low=0)
+    negatives: int = setting(1, "non-edges drawn for each target", low=1)
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long and how fast to train, and which weights to keep."""
+
+    epochs: int = setting(500, "at most this many passes", low=1)
+    max_steps: int = setting(0, "stop after this many updates; 0: no limit", low=0)
+    patience: int = setting(
+        30, "stop when validation AUC has not risen for this many epochs; 0: never", low=0
+    )
+    eval_every: int = setting(10, "epochs between two validations", low=1)
+    select: str = setting(
+        "val_auc",
+        "keep the best weights by validation AUC, or the last",
+        choices=("val_auc", "last"),
+    )
+    lr: float = setting(0.01, "learning rate of Adam", low=0, open_ends=True)
+    weight_decay: float = setting(5e-5, "weight decay of Adam", low=0)
+    clip: float = setting(1.0, "largest norm of the gradient; 0: no clipping", low=0)
+    average: float = setting(
+        0.0, "decay of the exponential moving average of the weights; 0: off", low=0, high=0.99999
+    )
+    batch_pairs: int = setting(0, "targets of one update; 0: all of them at once", low=0)
+    fanouts: tuple[int, ...] = setting(
+        (),
+        "neighbours of a node that an update looks at, one number a hop from the targets on, the "
+        "last one for all further hops, -1 for all neighbours; empty: the whole visible graph",
+        low=-1,
+    )
+    epoch_steps: int = setting(
+        0, "end an epoch after this many updates; 0: when every target had its turn", low=0
+    )
+    checkpoint_every: str = setting(
+        "60s",
+        "time between two checkpoints of a fit, 10 for epochs or 60s for seconds; "
+        "0: only when it is stopped",
+        pattern=r"[0-9]{1,9}s?",
+    )
+
+
+@dataclass(frozen=True)
+class EmbeddingConfig:
+    """What comes out of a trained network."""
+
+    layers: str = setting(
+        "all", "every layer's output side by side, or the last", choices=("all", "last")
+    )
+    normalize: str = setting(
+        "none",
+        "l2: rows of length one; l2_each: each layer's part of a row of length one",
+        choices=("none", "l2", "l2_each"),
+    )
+    propagated: int = setting(
+        0, "hops of the raw features appended beside the layers, as in SGC; 0: none", low=0
+    )
+
+
+@dataclass(frozen=True)
+class ProbeConfig:
+    """The linear classifier that judges embeddings by labels."""
+
+    kind: str = setting(
+        "logistic",
+        "logistic: regression with its penalty chosen on validation; adam: as published",
+        choices=("logistic", "adam"),
+    )
+    grid: tuple[float, ...] = setting(
+        (0.01, 0.1, 1.0, 10.0, 100.0),
+        "inverse penalties tried (logistic) or weight decays (adam)",
+        low=0,
+    )
+
+
+@dataclass(frozen=True)
+class SplitConfig:
+    """Which pairs are held out, and what the encoder may see when they are scored."""
+
+    val: float = setting(0.05, "share of the pairs held out for validation", low=0, high=1)
+    test: float = setting(0.10, "share of the pairs held out for the test", low=0, high=1)
+    message_edges: str = setting(
+        "train_val", "edges the encoder sees at the test", choices=("train", "train_val")
+    )
+    hard_negatives: int = setting(
+        0, "non-edges alike to an edge that each test pair is ranked against; 0: none", low=0
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of one run."""
+
+    seed: int = setting(0, "address of all randomness of the run", low=0)
+    mask: MaskConfig = field(default_factory=MaskConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    probe: ProbeConfig = field(default_factory=ProbeConfig)
+    split: SplitConfig = field(default_factory=SplitConfig)
+
+    def flat(self) -> dict[str, Any]:
+        """All settings by dotted key."""
+        return {key: _get(self, key) for key in KEYS}
+
+    def updated(self, values: Mapping[str, Any]) -> Settings:
+        """A copy with some dotted keys set; every value is checked."""
+        result = self
+        for key, value in values.items():
+            if key not in KEYS:
+                raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
+            result = _set(result, key, _checked(key, value))
+        _check_grid(result.probe)
+        return result
+
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, of those that tell runs apart."""
+        defaults = Settings().flat()
+        return {k: v for k, v in self.flat().items() if k not in APART and v != defaults[k]}
+
+    def digest(self) -> str:
+        """Sixteen hex digits that stand for all settings but the seed.
+
+        Only what differs from the defaults counts, so that a new setting leaves old digests alone.
+        """
+        text = json.dumps(self.changed(), sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def to_toml(self) -> str:
+        """The settings as a TOML document that :func:`read_toml` reads back."""
+        lines: list[str] = []
+        section = ""
+        for key, value in self.flat().items():
+            head, _, name = key.rpartition(".")
+            if head != section:
+                section = head
+                lines += ["", f"[{section}]"]
+            lines.append(f"{name} = {json.dumps(value)}")
+        return "\n".join(lines) + "\n"
+
+
+def _leaves(cls: type, prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
+    hints = get_type_hints(cls)
+    for item in fields(cls):
+        if item.metadata:
+            yield prefix + item.name, item, hints[item.name]
+        else:
+            yield from _leaves(hints[item.name], f"{prefix}{item.name}.")
+
+
+_FIELDS: dict[str, tuple[Field[Any], Any]] = {
+    key: (item, hint) for key, item, hint in _leaves(Settings)
+}
+KEYS: tuple[str, ...] = tuple(_FIELDS)
+
+#: The settings that change nothing of what comes out.
+WITHOUT_EFFECT = ("training.checkpoint_every",)
+#: Not what a cell is about: its runs differ in the seed.
+APART = ("seed", *WITHOUT_EFFECT)
+
+
+def help_text(key: str) -> str:
+    """The one description of a setting, shown by help, docs and errors alike."""
+    return str(_FIELDS[key][0].metadata["help"])
+
+
+def range_text(key: str) -> str:
+    """What a setting may be, where its text does not say so: words, or a range with two ends.
+
+    >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.layers")
+    ('in (0, 1)', 'batch, layer, none', '')
+    """
+    about = _FIELDS[key][0].metadata
+    words, low, high = about["choices"], about["low"], about["high"]
+    if not all(f"{word}:" in about["help"] for word in words):
+        return ", ".join(words)
+    if low is None or high is None:
+        return ""
+    return f"in ({low:g}, {high:g})" if about["open"] else f"{low:g} to {high:g}"
+
+
+def choices(key: str) -> tuple[str, ...]:
+    """The words a setting may take; empty where it is not a choice."""
+    return tuple(_FIELDS[key][0].metadata["choices"])
+
+
+def _get(settings: Settings, key: str) -> Any:
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _set(settings: Settings, key: str, value: Any) -> Settings:
+    head, _, name = key.rpartition(".")
+    if not head:
+        return replace(settings, **{name: value})
+    return replace(settings, **{head: replace(getattr(settings, head), **{name: value})})
+
+
+def _checked(key: str, value: Any) -> Any:
+    item, hint = _FIELDS[key]
+    value = _coerced(key, value, hint)
+    words, low, high = item.metadata["choices"], item.metadata["low"], item.metadata["high"]
+    if words and value not in words:
+        raise InputError(f"{key} = '{value}' is not known: {nearest(value, words)}")
+    if item.metadata["pattern"] and not re.fullmatch(item.metadata["pattern"], value):
+        raise InputError(f"{key} = '{value}' cannot be read: {item.metadata['help']}")
+    for number in value if isinstance(value, tuple) else (value,):
+        if not isinstance(number, str) and (low is not None or high is not None):
+            _check_range(key, number, low, high, item.metadata["open"])
+    return value
+
+
+def _check_range(key: str, value: float, low: float | None, high: float | None, ends: bool) -> None:
+    above = low is None or (value > low if ends else value >= low)
+    below = high is None or (value < high if ends else value <= high)
+    if above and below and -math.inf < value < math.inf:
+        return
+    left, right = ("(", ")") if ends else ("[", "]")
+    left_end = "-inf" if low is None else f"{low:g}"
+    right_end, right = ("inf", ")") if high is None else (f"{high:g}", right)
+    hint = "; use mask.kind=none to train without a mask" if key in ("mask.p", "mask.q") else ""
+    raise InputError(f"{key} must lie in {left}{left_end}, {right_end}{right}, not {value:g}{hint}")
+
+
+def _check_grid(probe: ProbeConfig) -> None:
+    if not probe.grid or (probe.kind == "logistic" and min(probe.grid) == 0):
+        least = "a number above 0" if probe.kind == "logistic" else "a number"
+        raise InputError(
+            f"probe.grid must list {least}, or several, not "
+            f"{list(probe.grid)}: {help_text('probe.grid')}"
+        )
+
+
+def _coerced(key: str, value: Any, hint: Any) -> Any:
+    """Turns what TOML, JSON or Python gave into the field's type, or says what it should be."""
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)[0]
+        items = value if isinstance(value, list | tuple) else [value]
+        return tuple(_coerced(key, item, inner) for item in items)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value) if abs(value) < 2**1023 else math.inf
+    if _FIELDS[key][0].metadata["pattern"] and type(value) is int:
+        return str(value)  # a word that may be digits only, as TOML reads it
+    if not isinstance(value, hint) or isinstance(value, bool):
+        name = {int: "a whole number", float: "a number", str: "a word"}[hint]
+        given = repr(value)
+        given = given if len(given) <= 80 else given[:80] + "..."
+        raise InputError(f"{key} must be {name}, not {given}: {help_text(key)}")
+    return value
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """Splits ``key=value`` as given to ``--set``; the value is read as TOML, else as a word.
+
+    >>> parse_assignment("mask.p=0.5"), parse_assignment("encoder.kind=gat")
+    (('mask.p', 0.5), ('encoder.kind', 'gat'))
+    """
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set takes key=value, such as mask.p=0.5, not '{text}'")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except (ValueError, RecursionError):
+        return key.strip(), value.strip()
+
+
+def interval(text: str) -> tuple[int, int]:
+    """Epochs and seconds of ``training.checkpoint_every``; one of them is 0.
+
+    >>> interval("10"), interval("60s")
+    ((10, 0), (0, 60))
+    """
+    return (0, int(text[:-1])) if text.endswith("s") else (int(text), 0)
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested TOML tables as dotted keys.
+
+    >>> flatten({"seed": 1, "mask": {"p": 0.5}})
+    {'seed': 1, 'mask.p': 0.5}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{prefix}{name}."))
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+#: A larger file holds no settings, nor does a longer line; dotted keys take the square of their
+#: length, in time and in memory.
+MAX_SETTINGS_BYTES, MAX_SETTINGS_LINE = 64 << 10, 4 << 10
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The settings of a TOML file by dotted key."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_SETTINGS_BYTES + 1)
+        longest = max(map(len, content.splitlines()), default=0)
+        if len(content) > MAX_SETTINGS_BYTES or longest > MAX_SETTINGS_LINE:
+            raise ValueError("they have at most 64 KiB, and 4 KiB a line")
+        return flatten(tomllib.loads(content.decode()))
+    except OSError as error:
+        raise InputError(f"cannot read the settings file {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of numbers without end
+        raise InputError(f"{path} is not a TOML file of settings: {error}") from None

@@ -1,0 +1,332 @@
+"""The graph: simple, undirected, each pair once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import networkx
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from maskgae.base.errors import InputError
+from maskgae.data.csr import CSR, csr_from_coordinates
+from maskgae.data.features import Features, SparseFeatures, as_features
+from maskgae.data.pairs import (
+    Cleaning,
+    canonical_pairs,
+    contains_keys,
+    edge_array,
+    is_symmetric,
+    pair_keys,
+)
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class NodeSplit:
+    """Node ids for training, validation and test of a classifier, each ``[n]``."""
+
+    train: Tensor
+    val: Tensor
+    test: Tensor
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Both directions of every pair, by row: what encoders, walks and masks run on.
+
+    Shapes:
+        - **csr:** ``[N, N]``, columns ascending in each row
+        - **pair_of_entry:** ``[2 M]``, the pair that each entry belongs to
+    """
+
+    csr: CSR
+    pair_of_entry: Tensor
+
+    @cached_property
+    def reverse_entry(self) -> Tensor:
+        """The entry of the opposite direction, ``[2 M]``."""
+        # By column and then by row, the entries of a symmetric matrix are its transposed ones.
+        return self.csr.transpose_order()
+
+    def select(self, kept: NDArray[np.bool_]) -> Structure:
+        """The rows of some of the pairs, ``[M]`` bool, as sorting those pairs would give them."""
+        entries, indices = self.pair_of_entry.numpy(), self.csr.indices.numpy()
+        number = np.cumsum(kept, dtype=entries.dtype)
+        number -= 1
+        stays = kept[entries]
+        before = np.zeros(stays.size + 1, np.int32 if stays.size < 2**31 else np.int64)
+        np.cumsum(stays, out=before[1:])
+        csr = CSR(
+            torch.from_numpy(before[self.csr.indptr.numpy()].astype(np.int64)),
+            torch.from_numpy(indices[stays]),
+            self.csr.num_columns,
+        )
+        return Structure(csr, torch.from_numpy(number[entries[stays]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    r"""A simple undirected graph :math:`G = (V, E)` with optional features and labels.
+
+    Each edge is one pair :math:`u < v`; pairs are sorted and unique, there are no self-loops.
+    Both directions exist only inside :attr:`structure`. Node numbers may have 32 bits, as those of
+    a store have; keys, which are products of them, always have 64.
+
+    Args:
+        num_nodes: the number of nodes :math:`N`.
+        pairs: the :math:`M` edges.
+        features: a row for each node.
+        labels: a class for each node, -1 where it is unknown.
+        node_split: which nodes a classifier learns from and is tested on.
+        weights: a positive weight for each pair.
+        name: what to call it in messages.
+        cleaning: what was done to the raw edges.
+
+    Shapes:
+        - **pairs:** ``[2, M]``
+        - **labels:** ``[N]``
+        - **weights:** ``[M]``
+
+    >>> graph = Graph.from_edges([(0, 1), (1, 0), (1, 2), (2, 2)], num_nodes=4)
+    >>> graph
+    Graph(nodes=4, pairs=2)
+    >>> str(graph.cleaning)
+    '1 self-loops dropped, 0 duplicates merged, 1 directed edges symmetrised, 1 isolated nodes kept'
+    >>> graph.degrees.tolist()
+    [1, 2, 1, 0]
+    """
+
+    num_nodes: int
+    pairs: Tensor
+    features: Features | None = None
+    labels: Tensor | None = None
+    node_split: NodeSplit | None = None
+    weights: Tensor | None = None
+    name: str = "graph"
+    cleaning: Cleaning = field(default_factory=Cleaning)
+
+    def __post_init__(self) -> None:
+        if self.features is not None and self.features.num_rows != self.num_nodes:
+            raise InputError(
+                f"features need one row a node: the graph has {self.num_nodes:,} nodes, "
+                f"the features {self.features.num_rows:,} rows"
+            )
+        if self.labels is not None and self.labels.numel() != self.num_nodes:
+            raise InputError(
+                f"labels need one value a node: the graph has {self.num_nodes:,} nodes, "
+                f"the labels {self.labels.numel():,} values"
+            )
+
+    @property
+    def num_pairs(self) -> int:
+        return self.pairs.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        return 0 if self.labels is None else int(self.labels.max()) + 1
+
+    @cached_property
+    def keys(self) -> Tensor:
+        """One ascending number a pair, :math:`u N + v`, ``[M]``."""
+        return pair_keys(self.pairs, self.num_nodes)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Both directions of every pair by row."""
+        u, v = self.pairs.long()
+        rows, columns = torch.cat([u, v]), torch.cat([v, u])
+        order = torch.argsort(rows * self.num_nodes + columns)
+        csr = csr_from_coordinates(rows[order], columns[order], (self.num_nodes, self.num_nodes))
+        return Structure(csr, order % self.num_pairs if self.num_pairs else order)
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """Neighbours of each node, ``[N]``."""
+        return self.structure.csr.counts()
+
+    def subgraph(self, kept: Tensor) -> Graph:
+        """The same nodes with only some of the pairs, given as ``[M]`` bool or as indices."""
+        flags = np.zeros(self.num_pairs, dtype=np.bool_)
+        flags[kept.numpy()] = True
+        index = torch.from_numpy(np.flatnonzero(flags))
+        weights = None if self.weights is None else self.weights[index]
+        part = replace(self, pairs=self.pairs[:, index], weights=weights)
+        if "structure" in self.__dict__:  # what is sorted already need not be sorted again
+            return part.with_structure(self.structure.select(flags))
+        return part
+
+    def with_structure(self, structure: Structure) -> Graph:
+        """This graph, its rows given instead of sorted when they are asked for."""
+        self.__dict__["structure"] = structure
+        return self
+
+    def with_features(self, features: Features | None) -> Graph:
+        """The same graph with other features."""
+        other = replace(self, features=features)
+        return other.with_structure(self.structure) if "structure" in self.__dict__ else other
+
+    def contains(self, pairs: Tensor) -> Tensor:
+        """Which of the given pairs, in either direction, are edges: ``[2, P] -> [P]`` bool."""
+        return contains_keys(self.keys, pair_keys(pairs, self.num_nodes))
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        num_nodes: int | None = None,
+        *,
+        features: Any = None,
+        labels: Any = None,
+        weights: Any = None,
+        node_split: NodeSplit | None = None,
+        name: str = "graph",
+    ) -> Graph:
+        """A graph from an edge array ``[2, E]`` or ``[E, 2]`` or a list of pairs, in any direction.
+
+        Self-loops are dropped, repeated edges merged (their weights add up). Two by two numbers
+        are ``[2, E]`` in an array or a tuple of arrays, and two pairs in a list.
+        """
+        array = edge_array(edges)
+        features = None if features is None else as_features(features)
+        if num_nodes is None:
+            num_nodes = (
+                features.num_rows if features is not None else int(array.max(initial=-1)) + 1
+            )
+        pairs, summed, cleaning = canonical_pairs(array, num_nodes, weights)
+        return cls(
+            num_nodes=num_nodes,
+            pairs=pairs,
+            features=features,
+            labels=None if labels is None else as_labels(labels),
+            node_split=node_split,
+            weights=summed,
+            name=name,
+            cleaning=cleaning,
+        )
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any, **kwargs: Any) -> Graph:
+        """A graph from a square SciPy sparse matrix; other values than 0 and 1 become weights."""
+        matrix = sp.coo_array(adjacency)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError(f"an adjacency matrix must be square, not {matrix.shape}")
+        present = matrix.data != 0
+        edges = np.stack([matrix.row[present], matrix.col[present]])
+        data = matrix.data[present]
+        if np.all(data == 1):
+            return cls.from_edges(edges, matrix.shape[0], **kwargs)
+        weights = data / 2 if is_symmetric(edges, data, matrix.shape[0]) else data
+        return cls.from_edges(edges, matrix.shape[0], weights=weights, **kwargs)
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph, **kwargs: Any) -> Graph:
+        """A graph from a NetworkX one, with the edges' ``weight`` where any edge has one.
+
+        Its nodes are numbered in their own order.
+
+        >>> import networkx
+        >>> Graph.from_networkx(networkx.Graph([("a", "b", {"weight": 2})])).weights
+        tensor([2.])
+        """
+        number = {node: i for i, node in enumerate(graph)}
+        edges = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
+        if any("weight" in found for _, _, found in graph.edges(data=True)):
+            kwargs["weights"] = [w for _, _, w in graph.edges(data="weight", default=1.0)]
+        # [2, E], since two edges would be taken for that whichever way they lie
+        return cls.from_edges(edges.reshape(-1, 2).T, len(number), **kwargs)
+
+    @classmethod
+    def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
+        """A graph from PyG's ``Data``, with ``x``, ``y``, ``edge_weight`` and split masks."""
+        split = None
+        masks: list[Any] = [data.get(f"{part}_mask") for part in ("train", "val", "test")]
+        if all(mask is not None and mask.dim() == 1 for mask in masks):
+            split = NodeSplit(*(mask.nonzero().squeeze(1) for mask in masks))
+        labels, weights = getattr(data, "y", None), data.get("edge_weight")
+        if weights is not None:
+            weights = weights.reshape(-1).numpy().astype(np.float64)
+            if is_symmetric(data.edge_index.numpy(), weights, data.num_nodes):
+                weights /= 2
+        return cls.from_edges(
+            data.edge_index,
+            data.num_nodes,
+            weights=weights,
+            features=getattr(data, "x", None),
+            labels=None if labels is None else labels.reshape(-1),
+            node_split=split,
+            name=name,
+        )
+
+    def to_pyg(self) -> Data:
+        """PyG's ``Data`` with both directions in ``edge_index``."""
+        from torch_geometric.data import Data
+
+        csr = self.structure.csr
+        data = Data(edge_index=torch.stack([csr.row_of_entry(), csr.indices]))
+        data.num_nodes = self.num_nodes
+        if self.weights is not None:
+            data.edge_weight = self.weights[self.structure.pair_of_entry]
+        if self.features is not None:
+            data.x = self.features.dense()
+        if self.labels is not None:
+            data.y = self.labels
+        if self.node_split is not None:
+            for part in ("train", "val", "test"):
+                mask = torch.zeros(self.num_nodes, dtype=torch.bool)
+                mask[getattr(self.node_split, part)] = True
+                data[f"{part}_mask"] = mask
+        return data
+
+    def to_scipy(self) -> sp.csr_array:
+        """The symmetric adjacency matrix, ``[N, N]``."""
+        structure = self.structure
+        if self.weights is None:
+            data = np.ones(structure.csr.num_entries, dtype=np.float32)
+        else:
+            data = self.weights[structure.pair_of_entry].numpy()
+        arrays = (data, structure.csr.indices.numpy(), structure.csr.indptr.numpy())
+        return sp.csr_array(arrays, shape=(self.num_nodes, self.num_nodes))
+
+    def to_networkx(self) -> networkx.Graph:
+        """A NetworkX graph on the nodes 0 to N - 1, with the weights where there are any."""
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(self.num_nodes))
+        graph.add_edges_from(self.pairs.T.tolist())
+        if self.weights is not None:
+            weights = zip(map(tuple, self.pairs.T.tolist()), self.weights.tolist(), strict=True)
+            networkx.set_edge_attributes(graph, dict(weights), "weight")
+        return graph
+
+    def __repr__(self) -> str:
+        parts = [f"nodes={self.num_nodes}", f"pairs={self.num_pairs}"]
+        if self.features is not None:
+            kind = "sparse" if isinstance(self.features, SparseFeatures) else "dense"
+            parts.append(f"features={self.features.num_columns} ({kind})")
+        if self.labels is not None:
+            parts.append(f"classes={self.num_classes}")
+        return f"Graph({', '.join(parts)})"
+
+
+def as_labels(labels: Any) -> Tensor:
+    """A class for each node as whole numbers, ``[N]``.
+
+    >>> as_labels([0, 2, -1])
+    tensor([ 0,  2, -1])
+    """
+    codes = np.asarray(labels)
+    whole = codes.dtype.kind in "biu" or (codes.dtype.kind == "f" and (codes % 1 == 0).all())
+    if not whole or (codes.size and codes.min() < -1):
+        raise InputError(
+            "labels must be whole numbers from 0 on, -1 where a class is unknown, not "
+            f"{codes.dtype} such as {codes.reshape(-1)[:3].tolist()}: number the classes, for "
+            "example by pandas.factorize"
+        )
+    return torch.from_numpy(codes.astype(np.int64))

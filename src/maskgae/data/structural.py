@@ -1,0 +1,97 @@
+r"""Features for graphs that have none, computed from their own edges.
+
+A node gets :math:`[\log(1 + d),\ \tilde a V |\Lambda|^{-1/2}]`, with its degree :math:`d`, its row
+:math:`\tilde a` of the normalised adjacency :math:`D^{-1/2} A D^{-1/2}`, and that matrix's leading
+eigenvectors :math:`V` and eigenvalues :math:`\Lambda`. The basis :math:`V |\Lambda|^{-1/2}` is
+kept, so that a node that comes later is projected on it by its edges to the nodes that were there.
+
+A change of the edges is magnified by :math:`1 / |\lambda|` in units of a column's spread, so
+eigenvalues near zero, which a graph of few hubs is full of, are left out.
+
+Fit it on training edges only: otherwise the features give away what is held out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from scipy.sparse.linalg import eigsh
+
+from maskgae.base.rng import Stream
+from maskgae.data.features import DenseFeatures
+from maskgae.data.graph import Graph
+
+#: Eigenvalues below this share of the largest are taken for none.
+LEAST = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralFeatures:
+    """What was fitted on one graph and gives features to any graph that grew from it.
+
+    Shapes:
+        - **basis:** ``[N, k]``, :math:`V |\\Lambda|^{-1/2}` by node of the fitted graph
+        - **degrees:** ``[N]``, of the fitted graph
+        - **scale:** ``[k + 1]``, what each column is divided by
+    """
+
+    basis: NDArray[np.float32]
+    degrees: NDArray[np.float32]
+    scale: NDArray[np.float32]
+
+    @classmethod
+    def fit(cls, graph: Graph, width: int, stream: Stream) -> StructuralFeatures:
+        """Fits ``width`` columns at most: the degree and ``width - 1`` eigenvectors.
+
+        >>> from maskgae.base.rng import stream
+        >>> ring = Graph.from_edges([(i, (i + 1) % 12) for i in range(12)])
+        >>> StructuralFeatures.fit(ring, 4, stream(0)).transform(ring)
+        DenseFeatures(12, 4)
+        """
+        degrees = graph.degrees.numpy().astype(np.float32)
+        matrix = _normalized(graph, degrees)
+        rank = max(1, min(width - 1, graph.num_nodes - 2))
+        random = stream.numpy()
+        start = random.standard_normal(graph.num_nodes).astype(np.float32)
+        # The solver draws again where it has found an invariant subspace: from our stream too.
+        values, vectors = eigsh(matrix, k=rank, v0=start, rng=random)
+        size = np.abs(values)
+        order = np.argsort(-size)[: max(1, np.count_nonzero(size > LEAST * size.max()))]
+        size, vectors = size[order], vectors[:, order]
+        # The sign of an eigenvector is arbitrary; fix it so that equal graphs agree.
+        largest = np.abs(vectors).argmax(0)
+        vectors *= np.where(vectors[largest, np.arange(order.size)] < 0, -1, 1)
+        basis = (vectors / np.sqrt(size)).astype(np.float32)
+        raw = _columns(matrix, basis, degrees)
+        # A column that hardly varies, as the degree of a ring, is not blown up.
+        scale = np.maximum(raw.std(0), 0.05 * np.abs(raw).max(0))
+        return cls(basis, degrees, np.where(scale > 0, scale, 1).astype(np.float32))
+
+    def transform(self, graph: Graph, known: NDArray[np.int64] | None = None) -> DenseFeatures:
+        """Features of a graph whose nodes ``known`` are the fitted ones, in their order.
+
+        Args:
+            graph: the fitted graph or one that grew from it.
+            known: the number in ``graph`` of each fitted node; the same numbers where ``None``.
+        """
+        degrees = graph.degrees.numpy().astype(np.float32)
+        matrix = _normalized(graph, degrees)
+        if known is not None:
+            matrix = matrix[:, known]
+        return DenseFeatures(torch.from_numpy(_columns(matrix, self.basis, degrees) / self.scale))
+
+
+def _normalized(graph: Graph, degrees: NDArray[np.float32]) -> sp.csr_array:
+    scale = sp.diags_array(1 / np.sqrt(np.maximum(degrees, 1)))
+    adjacency = sp.csr_array(graph.to_scipy() != 0).astype(np.float32)
+    return (scale @ adjacency @ scale).tocsr().astype(np.float32)
+
+
+def _columns(
+    matrix: sp.csr_array, basis: NDArray[np.float32], degrees: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    return np.column_stack([np.log1p(degrees), matrix @ basis]).astype(np.float32)

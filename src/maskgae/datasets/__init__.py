@@ -1,0 +1,1 @@
+"""Named graphs: the paper's, the embedded one, and generated ones."""

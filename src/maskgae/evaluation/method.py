@@ -1,0 +1,71 @@
+"""The contract between a method and its evaluation.
+
+A :class:`Method` is fitted on a training graph and returns a :class:`Fitted` that offers any of
+three things: to embed the nodes of a graph, to score pairs, to classify nodes. MaskGAE is one
+method and every baseline is another; evaluation sees only what they return, on the same split,
+negatives and probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from torch import Tensor
+
+from maskgae.base.rng import Stream
+from maskgae.data.graph import Graph
+
+#: Called after each epoch with its row of the history.
+Listener = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Held-out pairs and non-edges on which a training is stopped, ``[2, V]`` each."""
+
+    pairs: Tensor
+    negatives: Tensor
+
+
+class Fitted(Protocol):
+    """What a method has learnt, with a few facts for the record."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+
+
+@runtime_checkable
+class Embeds(Protocol):
+    def embed(self, graph: Graph) -> Tensor:
+        """A vector for each node, ``[N, D]``."""
+
+
+@runtime_checkable
+class Scores(Protocol):
+    def score(self, graph: Graph, pairs: Tensor) -> Tensor:
+        """A logit for each pair, ``[2, P] -> [P]``, with the graph's edges as messages."""
+
+
+@runtime_checkable
+class Classifies(Protocol):
+    def classify(self, graph: Graph) -> Tensor:
+        """A class for each node, ``[N]``."""
+
+
+class Method(Protocol):
+    """A way to learn from a graph."""
+
+    def fit(
+        self,
+        graph: Graph,
+        validation: Validation | None,
+        stream: Stream,
+        listener: Listener | None = None,
+    ) -> Fitted:
+        """Learns from the training graph, stopping on the validation pairs where there are any."""
+
+
+class FittedScores(Fitted, Scores, Protocol):
+    """Something fitted that scores pairs."""

@@ -1,0 +1,125 @@
+"""The node task: fit without labels, then read the labels off the embedding by a probe.
+
+The same splits and the same probe judge the method, raw and smoothed features, and an untrained
+network.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from torch import Tensor
+
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.base.settings import ProbeConfig, Settings
+from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.splits import hold_out, split_nodes, split_nodes_like
+from maskgae.evaluation.audit import audit_split
+from maskgae.evaluation.heuristics import propagated_features
+from maskgae.evaluation.link_task import Untrained, validation_pairs
+from maskgae.evaluation.method import Classifies, Embeds, Fitted, Listener, Method
+from maskgae.evaluation.metrics import classification_metrics
+from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
+from maskgae.evaluation.probe import probe
+
+#: Random node splits of the public split's sizes on which a probe is judged beside it.
+RANDOM_SPLITS = 5
+#: Above this many nodes a public split is large enough to speak for itself.
+LARGE = 100_000
+
+
+class Judge:
+    """Scores embeddings and classifiers on one graph's labels.
+
+    The split is the graph's own where it has one, else random 10/10/80. A public split of a few
+    fixed test nodes says little about chance, so random splits of its sizes stand beside it.
+    """
+
+    def __init__(self, config: ProbeConfig, graph: Graph, stream: Stream) -> None:
+        assert graph.labels is not None
+        self.graph, self.labels, self.config = graph, graph.labels, config
+        self.stream = stream.at("probe")
+        nodes = stream.at("nodes")
+        self.split = graph.node_split or split_nodes(graph.labels, nodes)
+        self.random_splits: list[NodeSplit] = []
+        if graph.node_split is not None and graph.num_nodes < LARGE:
+            self.random_splits = [
+                split_nodes_like(graph.node_split, graph.labels, nodes.at(i))
+                for i in range(RANDOM_SPLITS)
+            ]
+
+    def embedding(self, embedding: Any) -> Metrics:
+        """The probe's metrics on the split, and its mean accuracy on the random ones."""
+        result = probe(embedding, self.labels, self.split, self.config, self.stream)
+        row = {key: result[key] for key in ("accuracy", "macro_f1", "val_accuracy")}
+        if self.random_splits:
+            row["accuracy_random_splits"] = fmean(
+                probe(embedding, self.labels, split, self.config, self.stream.at(i))["accuracy"]
+                for i, split in enumerate(self.random_splits)
+            )
+        return row
+
+    def feature_rows(self) -> dict[str, Metrics]:
+        """The sanity rows that need no network: raw features, and twice-propagated ones."""
+        if self.graph.features is None:
+            return {}
+        rows = {"raw_features": self.embedding(self.graph.features.scipy())}
+        if self.graph.num_pairs:  # a sample of a large graph's nodes comes without edges
+            rows["propagated_features"] = self.embedding(propagated_features(self.graph))
+        return rows
+
+    def classes(self, predicted: Tensor) -> Metrics:
+        """The metrics of a class for each node, ``[N]``."""
+        val, test = self.split.val, self.split.test
+        row = classification_metrics(self.labels[test], predicted[test])
+        row["val_accuracy"] = float((self.labels[val] == predicted[val]).double().mean())
+        return row
+
+    def fitted(self, fitted: Fitted) -> Metrics:
+        """The metrics of whatever a method offers for this task."""
+        if isinstance(fitted, Embeds):
+            return self.embedding(fitted.embed(self.graph).cpu().numpy())
+        if isinstance(fitted, Classifies):
+            return self.classes(fitted.classify(self.graph).cpu())
+        raise InputError("this method gives no embedding and no classes: evaluate it on links")
+
+
+def node_task(
+    method: Method,
+    untrained: Untrained,
+    graph: Graph,
+    settings: Settings,
+    listener: Listener | None = None,
+) -> Outcome:
+    """Fits a method on all but the validation pairs of a graph and judges it by the labels.
+
+    Args:
+        method: what is evaluated.
+        untrained: makes the network of one of the baselines' rows.
+        graph: with labels.
+        settings: the seed, the probe, the share of pairs that training is stopped on.
+        listener: called after every epoch.
+    """
+    stream = Stream(settings.seed)
+    judge = Judge(settings.probe, graph, stream)
+    # Supervised methods learn from the nodes that the probe learns from.
+    graph = replace(graph, node_split=judge.split)
+    split = hold_out(graph, settings.split.val, stream.at("split"))
+    audit = audit_split(graph, split)
+    started = time.perf_counter()
+    fitted = method.fit(split.train, validation_pairs(split, settings), stream, listener)
+    trained = time.perf_counter()
+    before = untrained(graph, stream).embed(graph)
+    sanity = {**judge.feature_rows(), "untrained": judge.embedding(before.numpy())}
+    return Outcome(
+        seed=settings.seed,
+        metrics=judge.fitted(fitted),
+        sanity=sanity,
+        audit={**audit, **mask_facts(fitted.facts)},
+        facts=fitted.facts,
+        time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
+    )

@@ -1,0 +1,93 @@
+"""The record: what was run, how, and what came out, as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from maskgae.base.settings import Settings
+from maskgae.evaluation.metrics import summary
+from maskgae.evaluation.outcome import Outcome
+
+
+def make_record(
+    about: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    protocol: Mapping[str, Any],
+    outcomes: Sequence[Outcome],
+    load_s: float = 0.0,
+) -> dict[str, Any]:
+    """Aggregates the outcomes of some seeds; fractions throughout, ``std`` with ddof 1.
+
+    Args:
+        about: task, dataset, method and preset.
+        settings: those that concern the method, by dotted key.
+        protocol: how the numbers came about, in a few words each.
+        outcomes: one for each seed.
+        load_s: seconds that reading took.
+    """
+    return {
+        "task": about["task"],
+        "dataset": about["dataset"],
+        "method": about["method"],
+        "mask": settings.get("mask.kind"),
+        "semantics": settings.get("mask.semantics"),
+        "preset": about["preset"],
+        "protocol": dict(protocol),
+        "settings": dict(settings),
+        "seeds": [one.seed for one in outcomes],
+        "metrics": _summaries([one.metrics for one in outcomes]),
+        "sanity": {
+            row: _summaries([one.sanity[row] for one in outcomes]) for row in outcomes[0].sanity
+        },
+        "audit": _means([one.audit for one in outcomes]),
+        "facts": _means([one.facts for one in outcomes]),
+        "time_s": _times(outcomes, load_s),
+        "peak_rss_mb": max(one.peak_rss_mb for one in outcomes),
+        "versions": _means([one.versions for one in outcomes]),
+        "threads": _agreed([one.threads for one in outcomes]),
+    }
+
+
+def link_protocol(settings: Settings, holdout: bool = True) -> dict[str, Any]:
+    """How the numbers on links come about, in a few words each."""
+    if not holdout:
+        return {"split": "none: all pairs are trained on", "selection": "last"}
+    config = settings.split
+    return {
+        "split": f"val {config.val:g}, test {config.test:g} of the pairs, a new split a seed",
+        "negatives": "as many as positives, uniform non-edges of the whole graph",
+        "message_edges": config.message_edges,
+        "selection": settings.training.select,
+    }
+
+
+def _summaries(rows: Sequence[Any]) -> dict[str, Any]:
+    return {name: summary([row[name] for row in rows]) for name in rows[0]}
+
+
+def _agreed(values: Sequence[Any]) -> Any:
+    """What all runs have, or a list of what each has."""
+    return values[0] if all(value == values[0] for value in values) else list(values)
+
+
+def _means(rows: Sequence[Any]) -> dict[str, Any]:
+    """What all runs agree on is kept; other numbers are averaged, and what is none is listed."""
+    result: dict[str, Any] = {}
+    for key, first in rows[0].items():
+        found = _agreed([row[key] for row in rows])
+        averaged = isinstance(found, list) and isinstance(first, int | float)
+        result[key] = fmean(found) if averaged else found
+    return result
+
+
+def _times(outcomes: Sequence[Outcome], load_s: float) -> dict[str, float]:
+    train = sum(one.time_s["train"] for one in outcomes)
+    evaluate = sum(one.time_s["evaluate"] for one in outcomes)
+    per_epoch = [one.facts["per_epoch_s"] for one in outcomes if "per_epoch_s" in one.facts]
+    times = {"load": load_s, "train": train, "evaluate": evaluate}
+    times["total"] = load_s + train + evaluate
+    if per_epoch:
+        times["per_epoch"] = sum(per_epoch) / len(per_epoch)
+    return {name: round(seconds, 4) for name, seconds in times.items()}

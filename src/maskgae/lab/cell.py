@@ -1,0 +1,108 @@
+"""A cell: one method with its settings on one task of one dataset."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maskgae.base.errors import InputError, nearest
+from maskgae.base.settings import Settings
+from maskgae.datasets.registry import find_dataset
+from maskgae.evaluation.method import Method
+from maskgae.lab.methods import BASELINES, SUPERVISED
+from maskgae.presets import preset, recommended
+from maskgae.training import MaskGAEMethod
+
+TASKS = ("link", "node")
+
+#: Name -> how to make the method from the cell's settings and a device.
+METHODS: dict[str, Callable[[Settings, str], Method]] = {
+    "maskgae": lambda settings, device: MaskGAEMethod(settings, device),
+    **BASELINES,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is run, but for the seed.
+
+    Args:
+        task: ``link`` or ``node``.
+        dataset: a name of :data:`maskgae.datasets.registry.DATASETS`.
+        settings: resolved settings; their seed plays no part.
+        preset: where the settings came from, for the record.
+        method: a name of :data:`METHODS`.
+    """
+
+    task: str
+    dataset: str
+    settings: Settings
+    preset: str | None = None
+    method: str = "maskgae"
+
+    def method_on(self, device: str, seed: int) -> Method:
+        """The cell's method, ready to be fitted in the run of one seed."""
+        return METHODS[self.method](replace(self.settings, seed=seed), device)
+
+    def digest(self) -> str:
+        """Sixteen hex digits that stand for everything that decides the result."""
+        parts = [self.task, self.dataset, self.method, self.settings.digest()]
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
+
+
+#: What settings mean to every method: how it is judged, and when it stops at the latest.
+SHARED = ("seed", "split.", "probe.", "training.max_steps")
+
+
+def uses(method: str, key: str) -> bool:
+    """Whether a setting means anything to a method; all do to a masked autoencoder.
+
+    >>> uses("maskgae", "mask.p"), uses("gae", "mask.p"), uses("gae", "split.val")
+    (True, False, True)
+    """
+    return method in ("maskgae", "maskgae-frozen") or key.startswith(SHARED)
+
+
+def _refuse_unused(method: str, before: Settings, asked: Settings) -> None:
+    was, now = before.flat(), asked.flat()
+    for key in was:
+        if was[key] != now[key] and not uses(method, key):
+            raise InputError(
+                f"{method} has a recipe of its own and no {key}: leave it out, or use --method "
+                "maskgae"
+            )
+
+
+def make_cell(
+    task: str,
+    dataset: str,
+    *,
+    mask: str | None = None,
+    preset_name: str | None = None,
+    overrides: dict[str, Any] | None = None,
+    method: str = "maskgae",
+) -> Cell:
+    """A cell from names: the named preset, else the recommended one, with overrides on top.
+
+    >>> make_cell("link", "cora", mask="path").preset
+    'link-cora-path'
+    """
+    if task not in TASKS:
+        raise InputError(f"no task is called '{task}': {nearest(task, TASKS)}")
+    if method not in METHODS:
+        raise InputError(f"no method is called '{method}': {nearest(method, METHODS)}")
+    if task == "link" and method in SUPERVISED:
+        raise InputError(f"{method} learns from labels and scores no pairs: use the node task")
+    entry = find_dataset(dataset)
+    if task not in entry.tasks:
+        raise InputError(f"{entry.name} is for the {entry.tasks[0]} task, not for {task}")
+    known = entry.name
+    chosen = preset(preset_name) if preset_name else recommended(task, known, mask or "edge")
+    settings = Settings() if chosen is None else chosen.settings
+    named = {} if mask is None else {"mask.kind": mask}
+    asked = settings.updated({**(overrides or {}), **named})
+    _refuse_unused(method, settings, asked)
+    return Cell(task, known, asked, None if chosen is None else chosen.name, method)

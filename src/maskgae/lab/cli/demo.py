@@ -1,0 +1,56 @@
+"""``maskgae demo``: the main job on the embedded graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maskgae.cli import screen
+from maskgae.cli.app import app
+from maskgae.cli.folder import claimed, fit_and_save
+from maskgae.cli.options import Quiet, Threads, prepare_torch
+from maskgae.lab.cli.evaluate import evaluated
+
+#: Where a demo goes, and replaces the one before.
+DEMO = Path("runs/demo")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")] = DEMO,
+    threads: Threads = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Train and evaluate on the embedded graph: your own libraries' import statements."""
+    import numpy as np
+
+    from maskgae.datasets.imports import load_imports, module_names
+    from maskgae.lab import make_cell
+    from maskgae.presets import preset
+
+    prepare_torch("cpu", threads)
+    screen.out.print(
+        "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
+        "joined where one imports the other; features: words of their docstrings.\n"
+    )
+    settings = preset("link-imports-edge").settings
+    names = np.array(module_names(), dtype=object)
+    graph = load_imports()
+    assert graph.labels is not None
+    packages = {
+        c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
+    }
+    classes = [packages[code] for code in range(graph.num_classes)]
+    with claimed(out, force=out == DEMO):
+        record = fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
+    screen.show_record(record, ["link"])
+    screen.out.print()
+    screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
+    screen.out.print(
+        f"\nThe page to look at: [bold]{screen.plain(out / 'report.html')}[/]\n"
+        "Next: [bold]maskgae fit EDGES.csv --out RUN[/]        your own graph\n"
+        "      [bold]maskgae evaluate link --dataset Cora[/]   the paper's benchmarks\n"
+        "      [bold]maskgae --help[/]                         everything else"
+    )

@@ -1,0 +1,102 @@
+"""``maskgae reproduce``: the paper's tables from kept records, running what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from maskgae.cli import screen
+from maskgae.cli.app import app
+from maskgae.cli.options import FirstSeed, JsonFile, Quiet, check_writable, prepare_torch
+
+Jobs = Annotated[int, typer.Option(help="Processes of one thread each.", min=1)]
+ResultsFolder = Annotated[Path, typer.Option("--results", help="Where the records are kept.")]
+Datasets = Annotated[
+    str | None, typer.Option("--datasets", help="Only these, separated by commas.")
+]
+Run = Annotated[
+    bool, typer.Option("--run/--no-run", help="Run what is missing, or only write tables.")
+]
+
+#: Filled in where they exist: in a checkout of the project.
+DOCUMENTS = (Path("docs/results.md"), Path("README.md"))
+
+
+@app.command()
+def reproduce(
+    suite: Annotated[str, typer.Argument(metavar="link|node|encoders|all", help="Which table.")],
+    datasets: Datasets = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Runs a cell; 10 or 5 by default.", min=1)
+    ] = None,
+    first_seed: FirstSeed = 0,
+    jobs: Jobs = 1,
+    results: ResultsFolder = Path("results"),
+    documents: Annotated[
+        list[Path] | None,
+        typer.Option("--document", help="Where tables are filled in; repeatable."),
+    ] = None,
+    run: Run = True,
+    quiet: Quiet = False,
+    json: JsonFile = None,
+) -> None:
+    """Run what is missing of the paper's tables and write them beside the published numbers."""
+    from dataclasses import replace
+
+    from maskgae.base.files import write_json
+    from maskgae.datasets.registry import is_available
+    from maskgae.lab import Store
+    from maskgae.lab.suites import suite as rows_of
+    from maskgae.lab.tables.blocks import fill_file
+    from maskgae.lab.tables.results import result_blocks
+    from maskgae.lab.tables.tuning import tuning_blocks
+
+    check_writable(json)
+    names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
+    rows = rows_of(suite, names)
+    if seeds is not None:
+        rows = [replace(row, seeds=seeds) for row in rows]
+    prepare_torch("cpu", 1)
+    absent = sorted({row.cell.dataset for row in rows if not is_available(row.cell.dataset)})
+    if absent:
+        screen.err.print(f"not on this machine, left out: {', '.join(absent)}")
+    store = Store(results)
+    tasks = [
+        (row.cell, seed)
+        for row in rows
+        if row.cell.dataset not in absent
+        for seed in range(first_seed, first_seed + row.seeds)
+    ]
+    if run:
+        run_with_progress(tasks, store, jobs, quiet)
+    if json is not None:
+        seeds_of = (range(first_seed, first_seed + row.seeds) for row in rows)
+        records = (store.record(row.cell, each) for row, each in zip(rows, seeds_of, strict=True))
+        write_json(json, [record for record in records if record is not None])
+    # The project's own pages show everything with the usual seeds, whatever was asked for here.
+    pages = [] if documents or first_seed else [path for path in DOCUMENTS if path.exists()]
+    shown = rows_of("all") if pages else rows
+    blocks = result_blocks(shown, store, first_seed) | tuning_blocks(results / "tune")
+    places = documents or pages
+    for path in places:
+        fill_file(path, blocks)
+        screen.out.print(f"tables written to {screen.plain(path)}")
+    if not places:
+        for name, block in blocks.items():
+            screen.out.print(f"\n{name}\n{block}", markup=False)
+
+
+def run_with_progress(
+    tasks: list[Any], store: Any, jobs: int, quiet: bool, run: Any = None
+) -> None:
+    """Runs what is missing behind one bar over all of it, with the time left."""
+    from maskgae.lab import run_missing, run_seed
+
+    todo = [task for task in tasks if store.load(*task) is None]
+    kept = len(tasks) - len(todo)
+    screen.err.print(f"{kept} of {len(tasks)} runs are there, {len(todo)} to go")
+    with screen.overall_progress(quiet, len(todo)) as advance:
+        for cell, seed in run_missing(todo, store, jobs, run or run_seed):
+            advance(f"{cell.task} {cell.dataset} {cell.method} {cell.settings.mask.kind} {seed}")

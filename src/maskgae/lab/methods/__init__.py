@@ -1,0 +1,82 @@
+"""Every other method, behind the contract that MaskGAE keeps.
+
+A baseline has the settings it was published with, written in its own file and stated in the
+record (``facts.recipe``); of a cell's settings only split, probe and ``training.max_steps``
+concern it.
+
+================================  =======  =========================================
+``gae vgae arga arvga``           both     graph autoencoders, PyG's modules
+``sage``                          both     SAGE trained end to end on links
+``sgc``                           both     twice-propagated features, nothing learnt
+``maskgae-frozen``                both     MaskGAE's embedding under the MLP scorer
+``mlp gcn gat``                   node     trained on labels
+================================  =======  =========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from maskgae.base.settings import Settings
+from maskgae.evaluation.method import Method
+from maskgae.lab.methods import autoencoders, sage, supervised
+from maskgae.lab.methods.autoencoders import Autoencoder
+from maskgae.lab.methods.loop import Recipe
+from maskgae.lab.methods.sage import EndToEndSAGE
+from maskgae.lab.methods.scorer import FittedScorer, Scored, WithScores, as_scorer
+from maskgae.lab.methods.sgc import SGC
+from maskgae.lab.methods.supervised import Maker, Supervised
+from maskgae.training import MaskGAEMethod
+
+Factory = Callable[[Settings, str], Method]
+
+
+def _autoencoder(variational: bool, adversarial: bool) -> Factory:
+    def make(settings: Settings, device: str) -> Method:
+        recipe = autoencoders.RECIPE.within(settings.training.max_steps)
+        return Autoencoder(variational, adversarial, device, recipe=recipe)
+
+    return make
+
+
+def _supervised(stack: Maker, recipe: Recipe = supervised.RECIPE) -> Factory:
+    def make(settings: Settings, device: str) -> Method:
+        return Supervised(stack, device, recipe.within(settings.training.max_steps))
+
+    return make
+
+
+def _sage(settings: Settings, device: str) -> Method:
+    return EndToEndSAGE(device, recipe=sage.RECIPE.within(settings.training.max_steps))
+
+
+#: Name -> how to make the method from a cell's settings and a device.
+BASELINES: dict[str, Factory] = {
+    "gae": _autoencoder(variational=False, adversarial=False),
+    "vgae": _autoencoder(variational=True, adversarial=False),
+    "arga": _autoencoder(variational=False, adversarial=True),
+    "arvga": _autoencoder(variational=True, adversarial=True),
+    "sage": _sage,
+    "sgc": lambda settings, device: SGC(),
+    "maskgae-frozen": lambda settings, device: Scored(MaskGAEMethod(settings, device)),
+    "mlp": _supervised(supervised.mlp_stack),
+    "gcn": _supervised(supervised.gcn_stack),
+    "gat": _supervised(supervised.gat_stack, supervised.GAT_RECIPE),
+}
+
+#: Baselines that learn from labels, so that only the node task can judge them.
+SUPERVISED = ("mlp", "gcn", "gat")
+
+__all__ = [
+    "BASELINES",
+    "SGC",
+    "SUPERVISED",
+    "Autoencoder",
+    "EndToEndSAGE",
+    "FittedScorer",
+    "Recipe",
+    "Scored",
+    "Supervised",
+    "WithScores",
+    "as_scorer",
+]

@@ -1,0 +1,145 @@
+r"""Graph autoencoders, with PyG's modules.
+
+With a two-layer GCN :math:`f`, :math:`Z = f(X, A)` and :math:`p_{uv} = \sigma(z_u^\top z_v)`:
+
+=========  ================================================================================
+``gae``    :math:`L = -\mathrm{mean}_E \log p_{uv} - \mathrm{mean}_{\bar E} \log(1 - p_{uv})`
+``vgae``   :math:`z \sim \mathcal{N}(\mu, \sigma^2)`, both from :math:`f`, and
+           :math:`L + \frac{1}{N} KL(q \| \mathcal{N}(0, 1))`
+``arga``   as ``gae``, and a discriminator that must not tell :math:`z` from
+           :math:`\mathcal{N}(0, 1)`
+``arvga``  as ``vgae``, with that discriminator
+=========  ================================================================================
+
+Kipf and Welling (2016): hidden 32, dimension 16, Adam 0.01, 200 epochs, no dropout. Pan et al.
+(IJCAI 2018): the same widths, a discriminator 16-64-32-1 at rate 0.001.
+
+Differences from the published code: the loss samples as many non-edges of the training graph as
+there are pairs, as PyG's does, rather than weighting all :math:`N^2`; the non-edges are ours,
+since PyG's sampler draws from Python's global generator and may return too few; the epoch is
+chosen on validation AUC. What PyG draws itself (the reparametrisation, the discriminator) it
+draws inside :func:`~maskgae.base.rng.isolated_rng`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from maskgae.base.rng import Stream, isolated_rng
+from maskgae.data.graph import Graph
+from maskgae.data.negatives import NonEdges
+from maskgae.evaluation.method import Listener, Validation
+from maskgae.lab.methods.layers import Stack, View, dot_logits
+from maskgae.lab.methods.loop import Loop, Recipe, link_judge
+from maskgae.lab.methods.vectors import FittedVectors
+from maskgae.nn.convs import GCNConv
+
+RECIPE = Recipe(epochs=200, lr=0.01, patience=50, every=5)
+DISCRIMINATOR_RATE = 0.001
+
+
+class _InnerProduct(nn.Module):
+    """PyG's decoder, with a gradient that does not depend on how threads interleave."""
+
+    def forward(self, z: Tensor, edge_index: Tensor, sigmoid: bool = True) -> Tensor:
+        u, v = edge_index
+        logits = (z.index_select(0, u) * z.index_select(0, v)).sum(1)
+        return logits.sigmoid() if sigmoid else logits
+
+
+class _Gaussian(nn.Module):
+    """Means and logarithms of deviations, from the two halves of a stack's output."""
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__()
+        self.stack = stack
+
+    def reset_parameters(self) -> None:
+        self.stack.reset_parameters()
+
+    def forward(self, view: View) -> tuple[Tensor, Tensor]:
+        mean, log_deviation = self.stack(view).chunk(2, dim=1)
+        return mean, log_deviation
+
+
+@dataclass(frozen=True)
+class Autoencoder:
+    """One of the four, behind the contract of every method."""
+
+    variational: bool
+    adversarial: bool
+    device: str = "cpu"
+    hidden: int = 32
+    dim: int = 16
+    recipe: Recipe = RECIPE
+
+    def fit(
+        self,
+        graph: Graph,
+        validation: Validation | None,
+        stream: Stream,
+        listener: Listener | None = None,
+    ) -> FittedVectors:
+        view = View.of(graph, self.device)
+        with isolated_rng(stream.at("weights", "library")):
+            model = self._model(view.x.num_columns, stream.at("weights")).to(self.device)
+        update = self._update(model, graph, view, stream)
+
+        def score(pairs: Tensor) -> Tensor:
+            return dot_logits(model.encode(view), pairs)
+
+        judge = link_judge(score, validation)
+        parameters = model.encoder.parameters()
+        loop = Loop(model, self.recipe, update, judge, listener, parameters)
+        return FittedVectors(model.encode, loop.run(), self.device)
+
+    def _model(self, in_channels: int, stream: Stream) -> Any:
+        # Imported here since PyG takes seconds to load, and no other method needs it.
+        from torch_geometric.nn import ARGA, ARGVA, GAE, VGAE
+
+        width = 2 * self.dim if self.variational else self.dim
+        stack = Stack([GCNConv(in_channels, self.hidden), GCNConv(self.hidden, width)], stream)
+        encoder, decoder = _Gaussian(stack) if self.variational else stack, _InnerProduct()
+        if not self.adversarial:
+            return (VGAE if self.variational else GAE)(encoder, decoder)
+        discriminator = nn.Sequential(
+            *(nn.Linear(self.dim, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 1))
+        )
+        return (ARGVA if self.variational else ARGA)(encoder, discriminator, decoder)
+
+    def _update(
+        self, model: Any, graph: Graph, view: View, stream: Stream
+    ) -> Callable[[int], Tensor]:
+        non_edges, pairs = NonEdges(graph), graph.pairs.to(self.device)
+        oppose = _opponent(model.discriminator) if self.adversarial else None
+
+        def update(epoch: int) -> Tensor:
+            negatives = non_edges.sample(graph.num_pairs, stream.at("negatives", epoch))
+            with isolated_rng(stream.at("noise", epoch)):
+                z = model.encode(view)
+                loss: Tensor = model.recon_loss(z, pairs, negatives.to(self.device))
+                if self.variational:
+                    loss = loss + model.kl_loss() / graph.num_nodes
+                if oppose is not None:
+                    oppose(model.discriminator_loss(z))
+                    loss = loss + model.reg_loss(z)
+            return loss
+
+        return update
+
+
+def _opponent(discriminator: nn.Module) -> Callable[[Tensor], None]:
+    """Moves the discriminator by its own loss, with its own optimiser."""
+    optimizer = torch.optim.Adam(discriminator.parameters(), lr=DISCRIMINATOR_RATE)
+
+    def oppose(loss: Tensor) -> None:
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return oppose

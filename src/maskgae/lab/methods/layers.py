@@ -1,0 +1,131 @@
+r"""What the baselines are built of: stacks of the package's own layers.
+
+A :class:`Stack` of layers :math:`l = 1 \dots L` computes
+
+.. math::
+    H^{(l)} = \mathrm{layer}^{(l)}(\mathrm{dropout}(\sigma(H^{(l-1)})), A),
+
+with :math:`\sigma` between layers but neither before the first nor after the last, as in the
+papers of GCN and GAT. Their layers are :mod:`maskgae.nn.convs`, which agree with PyG's and take
+sparse features as they are; a PyG layer would make them dense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from maskgae.base.dropout import dropout
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.data.features import DenseFeatures, Features
+from maskgae.data.graph import Graph
+from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.convs import Conv
+from maskgae.nn.decoders import Dot
+from maskgae.nn.linear import Linear
+from maskgae.nn.losses import pair_logits
+
+
+@dataclass(frozen=True)
+class View:
+    """A graph as layers see it, on their device."""
+
+    x: Features
+    adjacency: Adjacency
+
+    @classmethod
+    def of(cls, graph: Graph, device: str) -> View:
+        if graph.features is None:
+            raise InputError(f"{graph.name} has no features, which every baseline starts from")
+        return cls(graph.features.to(device), Adjacency.of(graph).to(device))
+
+
+class Dense(Conv):
+    r"""A layer that looks at no neighbour: :math:`x_i W + b`."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__(in_channels, out_channels)
+        self.lin = Linear(in_channels, out_channels)
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        assert self.lin.bias is not None
+        return x.linear(self.lin.weight) + self.lin.bias
+
+
+class AttentionDropout(Adjacency):
+    """An adjacency on which attention to neighbours is dropped at random.
+
+    Unlike in Veličković et al.'s code a node's attention to itself is never dropped.
+    """
+
+    def __init__(self, base: Adjacency, p: float, stream: Stream) -> None:
+        super().__init__(
+            base.csr, base.degrees, transpose_order=base._order, symmetric=base.symmetric
+        )
+        self.p, self.stream = p, stream
+
+    def weighted_sum(self, x: Tensor, weights: Tensor) -> Tensor:
+        return super().weighted_sum(x, dropout(weights, self.p, self.stream))
+
+
+class Stack(nn.Module):
+    """Layers with an activation between them.
+
+    Args:
+        layers: from the features to the output.
+        stream: where the initial weights come from.
+        rate: dropout before every layer.
+        attention_rate: dropout of attention weights.
+        activation: between layers.
+
+    Shapes:
+        - **input:** ``[N, in_channels]`` features, ``[N, N]`` adjacency
+        - **output:** ``[N, out_channels]``
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Conv],
+        stream: Stream,
+        *,
+        rate: float = 0.0,
+        attention_rate: float = 0.0,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.stream, self.activation = stream, activation
+        self.rate, self.attention_rate = rate, attention_rate
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all weights anew; the same ones again, since the stream is the same."""
+        generator = self.stream.torch()
+        for layer in self.layers:
+            layer.reset_parameters(generator)  # type: ignore[operator]
+
+    def forward(self, view: View, noise: Stream | None = None) -> Tensor:
+        """The last layer's output; with a ``noise`` stream dropout is on and draws from it."""
+        first, *others = self.layers
+        out: Tensor = first(self._dropped(view.x, 0, noise), self._seen(view, 0, noise))
+        for level, layer in enumerate(others, 1):
+            x = DenseFeatures(self.activation(out))
+            out = layer(self._dropped(x, level, noise), self._seen(view, level, noise))
+        return out
+
+    def _dropped(self, x: Features, level: int, noise: Stream | None) -> Features:
+        return x if noise is None else x.dropout(self.rate, noise.at(level))
+
+    def _seen(self, view: View, level: int, noise: Stream | None) -> Adjacency:
+        if noise is None or self.attention_rate == 0:
+            return view.adjacency
+        return AttentionDropout(view.adjacency, self.attention_rate, noise.at("attention", level))
+
+
+def dot_logits(z: Tensor, pairs: Tensor) -> Tensor:
+    r"""Inner products :math:`z_u^\top z_v`, ``[N, d], [2, P] -> [P]``."""
+    return pair_logits(z, Dot(), pairs.to(z.device))

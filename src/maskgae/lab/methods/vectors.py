@@ -1,0 +1,35 @@
+"""What a trained encoder of nodes offers: vectors, and their inner products as logits of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from maskgae.data.graph import Graph
+from maskgae.lab.methods.layers import View, dot_logits
+
+
+@dataclass(frozen=True)
+class FittedVectors:
+    """A trained encoder with an inner-product decoder.
+
+    Args:
+        encode: the vectors of a graph's nodes, without noise.
+        facts: how it was trained.
+        device: where it lives.
+    """
+
+    encode: Callable[[View], Tensor]
+    facts: Mapping[str, Any]
+    device: str
+
+    @torch.no_grad()
+    def embed(self, graph: Graph) -> Tensor:
+        return self.encode(View.of(graph, self.device))
+
+    def score(self, graph: Graph, pairs: Tensor) -> Tensor:
+        return dot_logits(self.embed(graph), pairs)

@@ -1,0 +1,63 @@
+"""One seed of a cell: its split, its method, its task.
+
+The test is scored once, after everything that is chosen has been chosen on validation data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.data.graph import Graph
+from maskgae.data.splits import LinkSplit, split_links
+from maskgae.datasets.registry import public_link_split
+from maskgae.evaluation.audit import audit_split
+from maskgae.evaluation.link_task import link_task
+from maskgae.evaluation.method import Listener
+from maskgae.evaluation.node_task import node_task
+from maskgae.evaluation.outcome import Outcome, forget_peak
+from maskgae.lab.cell import Cell
+from maskgae.lab.methods import WithScores
+from maskgae.training import MaskGAEMethod
+
+
+def run_seed(
+    cell: Cell,
+    graph: Graph,
+    seed: int,
+    *,
+    device: str = "cpu",
+    listener: Listener | None = None,
+) -> Outcome:
+    """Runs a cell with one seed; equal to the same seed's run among many."""
+    forget_peak()
+    settings = replace(cell.settings, seed=seed)
+    method, untrained = cell.method_on(device, seed), MaskGAEMethod(settings).untrained
+    if cell.task == "node":
+        if graph.labels is None:
+            raise InputError(f"{cell.dataset} has no labels: evaluate links on it instead")
+        return node_task(method, untrained, graph, settings, listener)
+    split, audit = _link_split(cell, graph, Stream(seed))
+    scoring = WithScores(method)
+    return link_task(scoring, untrained, graph, split, settings, audit=audit, listener=listener)[0]
+
+
+def _link_split(cell: Cell, graph: Graph, stream: Stream) -> tuple[LinkSplit, dict[str, Any]]:
+    """The public split where the dataset has one, else a random one; both audited."""
+    public = public_link_split(cell.dataset)
+    if public is None:
+        config = cell.settings.split
+        split = split_links(graph, config.val, config.test, stream.at("split"))
+        return split, audit_split(graph, split)
+    split = LinkSplit(
+        train=public.graph,
+        val=public.val_pairs,
+        test=public.test_pairs,
+        val_negatives=public.val_negatives,
+        test_negatives=public.test_negatives,
+    )
+    # People who meet again are held-out pairs and training pairs at once: counted, not refused.
+    audit = audit_split(graph, split, refuse=False)
+    return split, {**audit, "repeated_edges": public.repeated, "known": public.known}

@@ -1,0 +1,135 @@
+"""The one runner: cells times seeds, in this process or in several, kept on disk where asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from maskgae.base.files import write_json
+from maskgae.base.settings import APART, Settings
+from maskgae.data.graph import Graph
+from maskgae.datasets.registry import load_dataset
+from maskgae.evaluation.method import Listener
+from maskgae.evaluation.outcome import Outcome
+from maskgae.lab.cell import Cell
+from maskgae.lab.protocol import run_seed
+from maskgae.lab.record import cell_record
+
+#: Keeps the graph of the cell that runs and of the one before it.
+cached_dataset: Callable[[str], Graph] = lru_cache(maxsize=2)(load_dataset)
+
+
+def evaluate(
+    cell: Cell,
+    seeds: Sequence[int],
+    *,
+    device: str = "cpu",
+    listener: Callable[[int], Listener | None] = lambda seed: None,
+) -> dict[str, Any]:
+    """Independent runs of one cell, one after the other, and their record."""
+    started = time.perf_counter()
+    graph = cached_dataset(cell.dataset)
+    load_s = time.perf_counter() - started
+    runs = [run_seed(cell, graph, seed, device=device, listener=listener(seed)) for seed in seeds]
+    return cell_record(cell, runs, load_s)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder with one JSON document for each cell and seed."""
+
+    folder: Path
+
+    def path(self, cell: Cell, seed: int) -> Path:
+        name = f"{cell.method}-{cell.settings.mask.kind}-{cell.digest()}"
+        return self.folder / cell.task / cell.dataset / name / f"{seed}.json"
+
+    def load(self, cell: Cell, seed: int) -> Outcome | None:
+        """A kept run, or ``None`` where there is none that these settings would repeat."""
+        path = self.path(cell, seed)
+        if not path.exists():
+            return None
+        document = json.loads(path.read_text())
+        if not _same_settings(document["cell"]["settings"], cell):
+            return None
+        return Outcome(**{item.name: document[item.name] for item in dataclasses.fields(Outcome)})
+
+    def save(self, cell: Cell, run: Outcome) -> None:
+        document = dataclasses.asdict(run)
+        document["cell"] = {
+            "task": cell.task,
+            "dataset": cell.dataset,
+            "method": cell.method,
+            "preset": cell.preset,
+            "settings": cell.settings.flat(),
+        }
+        write_json(self.path(cell, run.seed), document)
+
+    def record(self, cell: Cell, seeds: Sequence[int]) -> dict[str, Any] | None:
+        """The record of the seeds that are there, or ``None`` if none is."""
+        runs = [run for seed in seeds if (run := self.load(cell, seed)) is not None]
+        return cell_record(cell, runs) if runs else None
+
+
+def _same_settings(kept: dict[str, Any], cell: Cell) -> bool:
+    """Whether a kept run had these settings; one that it does not know was at its default.
+
+    One that is gone since then was at its default too: otherwise it would be in the digest.
+    """
+    own, defaults = json.loads(json.dumps(cell.settings.flat())), Settings().flat()
+    shared = (key for key in kept if key in own and key not in APART)
+    known = all(own[key] == kept[key] for key in shared)
+    new = (key for key in own if key not in kept)
+    return known and all(own[key] == json.loads(json.dumps(defaults[key])) for key in new)
+
+
+def run_missing(
+    tasks: Sequence[tuple[Cell, int]],
+    store: Store,
+    jobs: int = 1,
+    run: Callable[[Cell, Graph, int], Outcome] = run_seed,
+) -> Iterator[tuple[Cell, int]]:
+    """Runs what the store lacks, yielding each cell and seed as it is done.
+
+    With several jobs each is a process of one thread, so a run's bits do not depend on their
+    number. What has been yielded is on disk; stop whenever you like.
+    """
+    asked = dict.fromkeys(tasks)  # each once, in order
+    missing = [(cell, seed) for cell, seed in asked if store.load(cell, seed) is None]
+    if jobs <= 1:
+        for cell, seed in missing:
+            yield _run_into(store, cell, seed, run)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+        futures: list[Future[tuple[Cell, int]]] = [
+            pool.submit(_run_into, store, cell, seed, run) for cell, seed in missing
+        ]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_into(
+    store: Store, cell: Cell, seed: int, run: Callable[[Cell, Graph, int], Outcome]
+) -> tuple[Cell, int]:
+    store.save(cell, run(cell, cached_dataset(cell.dataset), seed))
+    return cell, seed
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+    threadpool_limits(1)  # NumPy's and SciPy's own threads, which would spin beside the others

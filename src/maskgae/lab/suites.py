@@ -1,0 +1,124 @@
+"""The paper's tables as lists of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maskgae.base.errors import InputError, nearest
+from maskgae.datasets.registry import find_dataset
+from maskgae.lab.cell import Cell, make_cell
+from maskgae.presets import preset, presets
+
+CITATION = ("Cora", "CiteSeer", "PubMed")
+AMAZON = ("Photo", "Computers")
+LARGE = ("arXiv", "MAG", "Collab")
+SUITES = ("link", "node", "encoders", "all")
+
+#: Hard negatives for each test pair on the citation graphs.
+HARD_NEGATIVES = 500
+
+LINK_BASELINES = ("sgc", "gae", "vgae", "arga", "arvga", "sage")
+NODE_BASELINES = ("gae", "vgae", "arga", "arvga", "mlp", "gcn", "gat")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell of a table with the number of seeds it is worth and what was published."""
+
+    table: str
+    cell: Cell
+    seeds: int
+    published: dict[str, Any]
+
+    @property
+    def command(self) -> str:
+        """The command that runs this cell alone."""
+        cell = self.cell
+        parts = [f"maskgae evaluate {cell.task} --dataset {cell.dataset} --seeds {self.seeds}"]
+        if cell.method != "maskgae":
+            parts.append(f"--method {cell.method}")
+        if cell.preset is not None:
+            parts.append(f"--preset {cell.preset}")
+        base = preset(cell.preset).settings if cell.preset else type(cell.settings)()
+        before = base.flat()
+        changed = {k: v for k, v in cell.settings.flat().items() if v != before[k] and k != "seed"}
+        parts += [f"--set {key}={value}" for key, value in changed.items()]
+        return " ".join(parts)
+
+
+def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
+    """The rows of a suite, what matters most first, for some datasets or for all."""
+    if name not in SUITES:
+        raise InputError(f"no suite is called '{name}': {nearest(name, SUITES)}")
+    rows = [row for row in _all_rows() if name in (row.table.split()[0], "all")]
+    wanted = {find_dataset(each).name for each in datasets}
+    return [row for row in rows if not wanted or row.cell.dataset in wanted]
+
+
+def _all_rows() -> Iterable[Row]:
+    for dataset in CITATION:
+        for task in ("link", "node"):
+            yield from (_own(task, dataset, mask, 10) for mask in ("edge", "path"))
+    for task in ("node", "link"):
+        for dataset in AMAZON:
+            yield from (_own(task, dataset, mask, 5) for mask in ("edge", "path"))
+    for dataset in CITATION:
+        for mask in ("edge", "path"):
+            yield from (_encoder(dataset, mask, kind) for kind in ("gcn", "sage", "gat"))
+    for dataset in CITATION:
+        for task, names in (("link", LINK_BASELINES), ("node", NODE_BASELINES)):
+            yield Row(f"{task} baselines", _cell(task, dataset, "none"), 5, {})
+            yield from (_baseline(task, dataset, name) for name in names)
+    for name in presets():
+        if name.startswith("paper-"):
+            yield _paper(name)
+
+
+def _own(task: str, dataset: str, mask: str, seeds: int) -> Row:
+    published = preset_published(task, dataset, mask)
+    return Row(task, _cell(task, dataset, mask), seeds, published)
+
+
+def _cell(task: str, dataset: str, mask: str, **overrides: Any) -> Cell:
+    hard = {"split.hard_negatives": HARD_NEGATIVES}
+    extra = hard if task == "link" and dataset in CITATION else {}
+    return make_cell(task, dataset, mask=mask, overrides={**extra, **overrides})
+
+
+def _encoder(dataset: str, mask: str, kind: str) -> Row:
+    cell = _cell("node", dataset, mask, **{"encoder.kind": kind})
+    mean, std = PUBLISHED_ENCODERS[mask, kind][CITATION.index(dataset)]
+    return Row(
+        "encoders", cell, 10 if kind == "gcn" else 5, {"accuracy": {"mean": mean, "std": std}}
+    )
+
+
+def _baseline(task: str, dataset: str, method: str) -> Row:
+    extra = {"split.hard_negatives": HARD_NEGATIVES} if task == "link" else {}
+    cell = make_cell(task, dataset, overrides=extra, method=method)
+    return Row(f"{task} baselines", cell, 5, {})
+
+
+def _paper(name: str) -> Row:
+    source = preset(name)
+    cell = make_cell(source.task, source.dataset, preset_name=name)
+    return Row(f"{source.task} as published", cell, 5, dict(source.published))
+
+
+def preset_published(task: str, dataset: str, mask: str) -> dict[str, Any]:
+    """The paper's number of a cell, empty where it has none."""
+    name = f"paper-{task}-{dataset.lower()}-{mask}"
+    return dict(preset(name).published) if name in presets() else {}
+
+
+#: The paper's table of encoders: accuracy and deviation on Cora, CiteSeer and PubMed.
+PUBLISHED_ENCODERS = {
+    ("edge", "sage"): ((0.8132, 0.0018), (0.7119, 0.0010), (0.8017, 0.0036)),
+    ("edge", "gat"): ((0.8199, 0.0014), (0.7195, 0.0035), (0.8121, 0.0012)),
+    ("edge", "gcn"): ((0.8377, 0.0033), (0.7294, 0.0020), (0.8269, 0.0031)),
+    ("path", "sage"): ((0.8066, 0.0012), (0.7249, 0.0017), (0.7973, 0.0028)),
+    ("path", "gat"): ((0.8218, 0.0023), (0.7299, 0.0030), (0.8184, 0.0046)),
+    ("path", "gcn"): ((0.8430, 0.0039), (0.7380, 0.0081), (0.8358, 0.0045)),
+}

@@ -1,0 +1,1 @@
+"""The tables and charts of the documents, from records."""

@@ -1,0 +1,66 @@
+"""Charts of ablations: mean and interval against the setting that was varied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maskgae.base.errors import InputError
+
+#: Okabe and Ito's colours, told apart by everyone.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart: values in percent with the half-widths of their intervals."""
+
+    label: str
+    x: Sequence[Any]
+    mean: Sequence[float]
+    half_width: Sequence[float]
+
+
+def curve_of(label: str, x: Sequence[Any], summaries: Sequence[Any]) -> Curve:
+    """A curve from summaries of records; without an interval where there is one run."""
+    half = [0.0 if s["ci95"] is None else 50 * (s["ci95"][1] - s["ci95"][0]) for s in summaries]
+    return Curve(label, x, [100 * s["mean"] for s in summaries], half)
+
+
+def draw_curves(
+    path: Path, curves: Sequence[Curve], title: str, x_label: str, y_label: str
+) -> list[Path]:
+    """Draws a chart as PNG and SVG beside each other and returns both paths."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("charts need matplotlib: pip install 'maskgae[charts]'") from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context({"svg.hashsalt": "maskgae", "font.size": 10}):
+        figure, axes = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
+        for colour, curve in zip(COLOURS, curves, strict=False):
+            axes.errorbar(
+                curve.x,
+                curve.mean,
+                yerr=curve.half_width,
+                capsize=3,
+                color=colour,
+                label=curve.label,
+                marker="o",
+                markersize=4,
+            )
+        axes.set(title=title, xlabel=x_label, ylabel=y_label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", alpha=0.3)
+        if len(curves) > 1:
+            axes.legend(frameon=False, fontsize=9)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = [path.with_suffix(ending) for ending in (".png", ".svg")]
+        figure.savefig(made[0], dpi=150)
+        figure.savefig(made[1], metadata={"Date": None})
+        plt.close(figure)
+    return made

@@ -1,0 +1,164 @@
+r"""What the training minimises: a loss on pairs and a loss on degrees.
+
+With :math:`s^+` the logit of a target and :math:`s^-_1 \dots s^-_k` those of its non-edges:
+
+=============  ================================================================================
+``bce``        :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
+``auc``        :math:`\frac{1}{k}\sum_i (1 - s^+ + s^-_i)^2`
+``hinge_auc``  :math:`\frac{1}{k}\sum_i \max(0, 1 - s^+ + s^-_i)^2`
+``log_rank``   :math:`\frac{1}{k}\sum_i \log(1 + e^{s^-_i - s^+})`
+``info_nce``   :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
+=============  ================================================================================
+
+All take logits and average over targets; none goes through a sigmoid, whose gradient is zero
+where a negative is most wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from maskgae.base.rng import Stream
+from maskgae.nn.decoder_kernels import decoder_pass
+
+#: Numbers in one chunk of gathered pairs (4 MiB in float32). Chunks that fit a core's cache and
+#: the allocator's free list cost a quarter of what one large gather does.
+CHUNK_NUMBERS = 2**20
+
+#: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number a target: ``[T]``.
+PairLoss = Callable[[Tensor, Tensor], Tensor]
+
+
+def bce(positive: Tensor, negative: Tensor) -> Tensor:
+    return F.softplus(-positive) + F.softplus(negative).mean(1)
+
+
+def auc(positive: Tensor, negative: Tensor) -> Tensor:
+    return (1 - positive.unsqueeze(1) + negative).square().mean(1)
+
+
+def hinge_auc(positive: Tensor, negative: Tensor) -> Tensor:
+    return (1 - positive.unsqueeze(1) + negative).clamp(min=0).square().mean(1)
+
+
+def log_rank(positive: Tensor, negative: Tensor) -> Tensor:
+    return F.softplus(negative - positive.unsqueeze(1)).mean(1)
+
+
+def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
+    joined = torch.cat([positive.unsqueeze(1), negative], dim=1)
+    return joined.logsumexp(1) - positive
+
+
+LOSSES: dict[str, PairLoss] = {
+    "bce": bce,
+    "auc": auc,
+    "hinge_auc": hinge_auc,
+    "log_rank": log_rank,
+    "info_nce": info_nce,
+}
+
+
+def degree_loss(predicted: Tensor, degrees: Tensor) -> Tensor:
+    r"""Mean squared error :math:`\frac{1}{N}\sum_v (g(z_v) - \deg_{mask}(v))^2`."""
+    return F.mse_loss(predicted, degrees.to(predicted.dtype))
+
+
+def pair_loss(
+    z: Tensor,
+    decoder: nn.Module,
+    targets: Tensor,
+    negatives: Tensor,
+    loss: PairLoss,
+    stream: Stream | None,
+) -> Tensor:
+    r"""The mean loss over targets, computed chunk by chunk.
+
+    Each chunk gathers its rows of ``z``, decodes them and adds its part of the gradient with
+    respect to ``z`` and the decoder's weights at once, so memory does not grow with the number of
+    pairs, and the encoder behind ``z`` runs backward only once.
+
+    Args:
+        z: the node vectors.
+        decoder: maps products ``[n, d]`` to logits ``[n]``.
+        targets: the pairs to predict.
+        negatives: non-edges; those of target ``i`` are ``negatives[:, i * k : (i + 1) * k]``.
+        loss: one of :data:`LOSSES`.
+        stream: randomness of the decoder's dropout.
+
+    Shapes:
+        - **z:** ``[N, d]``
+        - **targets:** ``[2, T]``
+        - **negatives:** ``[2, T * k]``
+    """
+    parameters = list(decoder.parameters())
+    out: Tensor = _ChunkedPairLoss.apply(
+        z, (decoder, targets, negatives, loss, stream), *parameters
+    )
+    return out
+
+
+class _ChunkedPairLoss(torch.autograd.Function):
+    """Value and gradients in the forward pass; the backward pass only scales them."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, task: Any, *parameters: Tensor) -> Tensor:
+        decoder, targets, negatives, loss, stream = task
+        count = targets.shape[1]
+        each = negatives.shape[1] // count
+        rows = max(1, CHUNK_NUMBERS // (z.shape[1] * (1 + each)))
+        total = z.new_zeros(())
+        grad_z = torch.zeros_like(z)
+        # Memory that is used again stays in the cache and costs no page faults.
+        size = min(rows, count) * (1 + each)
+        buffers = [z.new_empty(size, z.shape[1]) for _ in range(3)]
+        run = decoder_pass(decoder, size)
+        for number, start in enumerate(range(0, count, rows)):
+            stop = min(start + rows, count)
+            u, v = torch.cat(
+                [targets[:, start:stop], negatives[:, start * each : stop * each]], dim=1
+            )
+            # [pairs, d] each
+            z_u, z_v, product = (buffer[: u.numel()] for buffer in buffers)
+            torch.index_select(z, 0, u, out=z_u)
+            torch.index_select(z, 0, v, out=z_v)
+            torch.mul(z_u, z_v, out=product)
+            logits = run.forward(product, None if stream is None else stream.at("decoder", number))
+            value, grad_logits = _value_and_gradient(loss, logits, stop - start)
+            grad_product = run.backward(grad_logits.div_(count))
+            total += value / count
+            grad_z.index_add_(0, u, z_v.mul_(grad_product))
+            grad_z.index_add_(0, v, z_u.mul_(grad_product))
+        ctx.gradients = (grad_z, *run.grads)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        # As a rule nothing scales the loss, and then nothing need be multiplied.
+        grads = ctx.gradients if grad.item() == 1 else [grad * part for part in ctx.gradients]
+        return (grads[0], None, *grads[1:])
+
+
+def _value_and_gradient(loss: PairLoss, logits: Tensor, targets: int) -> tuple[Tensor, Tensor]:
+    """The summed loss of a chunk and its gradient; the first logits are those of the targets."""
+    with torch.enable_grad():
+        logits = logits.detach().requires_grad_()
+        value = loss(logits[:targets], logits[targets:].view(targets, -1)).sum()
+        (grad,) = torch.autograd.grad(value, [logits])
+    return value.detach(), grad
+
+
+@torch.no_grad()
+def pair_logits(z: Tensor, decoder: nn.Module, pairs: Tensor) -> Tensor:
+    """The decoder's logits of given pairs, ``[N, d], [2, P] -> [P]``, chunk by chunk."""
+    rows = max(1, CHUNK_NUMBERS // z.shape[1])
+    parts = [
+        decoder(z.index_select(0, u) * z.index_select(0, v))
+        for u, v in zip(pairs[0].split(rows), pairs[1].split(rows), strict=True)
+    ]
+    return torch.cat(parts) if parts else z.new_zeros(0)

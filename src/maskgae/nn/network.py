@@ -1,0 +1,182 @@
+"""The masked graph autoencoder."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.base.settings import Settings
+from maskgae.data.features import Features
+from maskgae.data.graph import Graph
+from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.decoders import MLP, pair_decoder
+from maskgae.nn.encoder import Encoder, readout
+from maskgae.nn.layerwise import filled, layer_outputs, smoothed
+from maskgae.nn.losses import LOSSES, degree_loss, pair_logits, pair_loss
+
+#: Outputs of all layers, in numbers, up to which they are computed at once: 512 MiB in float32.
+AT_ONCE = 2**27
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one update learns from.
+
+    Shapes:
+        - **x:** ``[n, in_channels]``, what the first layer sees
+        - **adjacencies:** one a layer, the visible graph
+        - **targets:** ``[2, T]``, hidden pairs
+        - **negatives:** ``[2, T * k]``, non-edges of the training graph
+        - **degrees:** ``[n]``, degrees in the masked graph
+
+    ``weight`` is what its loss counts beside other ranks', 1 where all have as many targets.
+    """
+
+    x: Features
+    adjacencies: list[Adjacency]
+    targets: Tensor
+    negatives: Tensor
+    degrees: Tensor
+    weight: float = 1.0
+
+
+class MaskGAENet(nn.Module):
+    r"""Predicts the hidden pairs and degrees of a graph from what is visible of it.
+
+    .. math::
+        \mathcal{L} = \mathcal{L}_{pairs}(h(z_u \odot z_v)) + \alpha\, \mathcal{L}_{deg}(g(z_v)),
+        \qquad Z = f(G_{vis})
+
+    with the encoder :math:`f`, the structure decoder :math:`h` and the degree decoder :math:`g`.
+    Weights are drawn from ``stream(settings.seed, "weights")`` when it is made.
+
+    Args:
+        in_channels: width of the features, 0 where there are none.
+        settings: encoder, decoder and objective.
+        num_nodes: needed for learnable node vectors only.
+
+    >>> from maskgae.base.settings import Settings
+    >>> MaskGAENet(8, Settings()).embed(Graph.from_edges([(0, 1)], features=torch.eye(2, 8))).shape
+    torch.Size([2, 192])
+    """
+
+    def __init__(self, in_channels: int, settings: Settings, num_nodes: int = 0) -> None:
+        super().__init__()
+        self.settings = settings
+        self.encoder = Encoder(in_channels, settings.encoder, num_nodes)
+        width = self.encoder.widths[-1]
+        self.decoder = pair_decoder(width, settings.decoder)
+        self.degree_decoder = MLP(width, settings.decoder) if settings.objective.alpha else None
+        self.reset_parameters(Stream(settings.seed, ("weights",)))
+
+    @classmethod
+    def for_graph(cls, graph: Graph, settings: Settings) -> MaskGAENet:
+        """A network of the right size for a graph."""
+        columns = 0 if graph.features is None else graph.features.num_columns
+        return cls(columns, settings, graph.num_nodes)
+
+    def reset_parameters(self, stream: Stream) -> None:
+        """Draws all weights anew."""
+        self.encoder.reset_parameters(stream.at("encoder").torch())
+        self.decoder.reset_parameters(stream.at("decoder").torch())
+        if self.degree_decoder is not None:
+            self.degree_decoder.reset_parameters(stream.at("degree").torch())
+
+    def forward(self, step: Step, stream: Stream) -> Tensor:
+        """The loss of one step; the paper's Algorithm 1 from line 4 on."""
+        objective = self.settings.objective
+        z = self.encoder(step.x, step.adjacencies, stream)[-1]
+        loss = pair_loss(
+            z, self.decoder, step.targets, step.negatives, LOSSES[objective.loss], stream
+        )
+        if self.degree_decoder is not None:
+            predicted = self.degree_decoder(z, stream.at("degree"))
+            loss = loss + objective.alpha * degree_loss(predicted, step.degrees)
+        return loss
+
+    def input(self, graph: Graph, nodes: Tensor) -> Features:
+        """What the first layer sees of some nodes, ``[n] -> [n, in_channels]``."""
+        device = next(self.parameters()).device
+        features = None if graph.features is None else graph.features.rows(nodes).to(device)
+        return self.encoder.input(features, nodes.to(device))
+
+    def fits(self, graph: Graph) -> bool:
+        """Whether all layers' outputs on a graph are small enough to be computed at once."""
+        return graph.num_nodes * sum(self.encoder.widths) <= AT_ONCE
+
+    @torch.no_grad()
+    def encode(self, graph: Graph, nodes: Tensor | None = None) -> list[Tensor]:
+        """All layers' outputs without dropout, ``[N, width]`` each.
+
+        On a graph of more than :data:`AT_ONCE` numbers they are computed in chunks of rows, with
+        bounded memory, and lie in files of the temporary folder.
+
+        Args:
+            graph: whose edges are the messages.
+            nodes: whose rows are wanted, ``[n]`` ascending; of all nodes where it is ``None``.
+        """
+        embedding = self.encoder.embedding
+        if embedding is not None and embedding.shape[0] != graph.num_nodes:
+            raise InputError(
+                f"the network has learnt vectors of {embedding.shape[0]:,} nodes, but the graph "
+                f"has {graph.num_nodes:,}: train it on this graph, or with features alone"
+            )
+        training, device = self.training, next(self.parameters()).device
+        self.eval()
+        if self.fits(graph):
+            x = self.encoder.input(None if graph.features is None else graph.features.to(device))
+            adjacency = Adjacency.of(graph).to(device)
+            outputs = self.encoder(x, [adjacency] * self.settings.encoder.layers)
+            outputs = outputs if nodes is None else [out[nodes] for out in outputs]
+        else:
+            encoder = self.encoder if device.type == "cpu" else deepcopy(self.encoder).cpu()
+            outputs = layer_outputs(encoder, encoder.input(graph.features), graph, nodes)
+        self.train(training)
+        return outputs
+
+    def embed(self, graph: Graph, nodes: Tensor | None = None) -> Tensor:
+        """The embedding of nodes as the settings describe it, ``[N, D]``.
+
+        Args:
+            graph: whose edges are the messages.
+            nodes: whose rows are wanted, ``[n]`` ascending; of all nodes where it is ``None``.
+        """
+        config = self.settings.embedding
+        outputs = self.encode(graph, nodes)
+        parts = outputs if config.layers == "all" else outputs[-1:]
+        if config.propagated and graph.features is not None:
+            spread = propagated(graph, config.propagated).to(parts[0].device)
+            parts = [*parts, spread if nodes is None else spread[nodes]]
+        if self.fits(graph):
+            return readout(parts, config.normalize)
+        return filled(
+            parts[0].shape[0],
+            sum(part.shape[1] for part in parts),
+            lambda rows: readout([part[rows] for part in parts], config.normalize),
+        )
+
+    def score(self, graph: Graph, pairs: Tensor) -> Tensor:
+        """Logits of pairs, ``[2, P] -> [P]``, with the graph's edges as messages."""
+        if self.fits(graph):
+            z = self.encode(graph)[-1]
+            return pair_logits(z, self.decoder, pairs.to(z.device))
+        nodes, place = torch.unique(pairs, return_inverse=True)
+        device = next(self.parameters()).device
+        z = self.encode(graph, nodes)[-1].to(device)
+        return pair_logits(z, self.decoder, place.to(device))
+
+
+def propagated(graph: Graph, hops: int) -> Tensor:
+    r"""Raw features smoothed over the graph, :math:`(\hat D^{-1/2} \hat A \hat D^{-1/2})^k X`."""
+    assert graph.features is not None
+    if graph.num_nodes * graph.features.num_columns > AT_ONCE:
+        return smoothed(graph, graph.features, hops)
+    adjacency, x = Adjacency.of(graph), graph.features.dense()
+    for _ in range(hops):
+        x = adjacency.normalized(x)
+    return x

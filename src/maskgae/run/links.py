@@ -1,0 +1,160 @@
+r"""Missing links: for each node the pairs that the decoder scores highest.
+
+On small graphs every pair is scored. On larger ones candidates come from two sides and are then
+scored by the decoder: nodes two steps away, by resource allocation :math:`\sum_w 1/d_w` over
+common neighbours, and nodes whose vectors point the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from maskgae.base.errors import InputError
+from maskgae.data.graph import Graph
+from maskgae.nn.losses import CHUNK_NUMBERS, pair_logits
+
+#: Up to this many ordered pairs all are scored.
+EXACT_PAIRS = 100_000_000
+#: More ordered pairs than this take hours, and are refused.
+MOST_PAIRS = 10**12
+#: Candidates from each side, at the least; more where more links are asked for.
+CANDIDATES = 100
+
+
+@dataclass(frozen=True)
+class Links:
+    """The best missing links of each asked node, best first.
+
+    Shapes:
+        - **source**, **target:** ``[L]``, node numbers; sources in the order asked for
+        - **logit:** ``[L]``
+    """
+
+    source: Tensor
+    target: Tensor
+    logit: Tensor
+
+    @property
+    def score(self) -> Tensor:
+        """The decoder's probability, calibrated for as many edges as non-edges."""
+        return self.logit.sigmoid()
+
+
+@torch.no_grad()
+def missing_links(
+    z: Tensor,
+    decoder: nn.Module,
+    graph: Graph,
+    top: int,
+    nodes: Tensor | None = None,
+    exact: bool | None = None,
+) -> Links:
+    """The ``top`` highest-scored non-neighbours of each node.
+
+    Args:
+        z: what the decoder reads.
+        decoder: maps products of two vectors to logits.
+        graph: its edges are left out.
+        top: links a node, at most.
+        nodes: whose links; all nodes where it is ``None``.
+        exact: whether to score every pair; decided by the number of pairs where it is ``None``.
+
+    Shapes:
+        - **z:** ``[N, d]``
+        - **nodes:** ``[n]``
+    """
+    if top < 1:
+        raise InputError(f"the number of links a node must be 1 at least, not {top}")
+    asked = torch.arange(graph.num_nodes) if nodes is None else nodes
+    products = asked.numel() * graph.num_nodes
+    if products > MOST_PAIRS:
+        raise InputError(
+            f"links of {asked.numel():,} nodes in a graph of {graph.num_nodes:,} would compare "
+            f"{products:,} pairs of vectors, and {MOST_PAIRS:,} at most are: ask for fewer nodes"
+        )
+    if exact is None:
+        exact = products <= EXACT_PAIRS
+    search = _exact if exact else _by_candidates
+    parts = list(search(z, decoder, graph, top, asked))
+    if not parts:
+        empty = torch.empty(0, dtype=torch.long)
+        return Links(empty, empty, torch.empty(0))
+    return Links(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+Part = tuple[Tensor, Tensor, Tensor]
+
+
+def _exact(z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
+    csr = graph.structure.csr
+    top = min(top, graph.num_nodes - 1)
+    for nodes in asked.split(max(1, 4 * CHUNK_NUMBERS // z.numel())):
+        # [n, N, d] -> [n, N]
+        product = z[nodes].unsqueeze(1) * z
+        logits = decoder(product.flatten(0, 1)).view(nodes.numel(), -1)
+        neighbours = csr.rows(nodes)
+        logits[neighbours.row_of_entry(), neighbours.indices] = -torch.inf
+        logits[torch.arange(nodes.numel()), nodes] = -torch.inf
+        best = logits.topk(top, dim=1)
+        found = best.values > -torch.inf
+        source = nodes.unsqueeze(1).expand_as(found)
+        yield source[found], best.indices[found], best.values[found]
+
+
+def _by_candidates(
+    z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor
+) -> Iterator[Part]:
+    count, lengths = max(CANDIDATES, 2 * top), z.norm(dim=1).clamp_(min=1e-12)
+    for nodes in asked.split(max(1, 2**25 // graph.num_nodes)):
+        rows, columns = _two_steps(graph, nodes, count)
+        # [N, n], but for the length of the asked nodes' vectors, which changes no order
+        cosines = (z @ z[nodes].T).div_(lengths.unsqueeze(1))
+        near = cosines.T.topk(min(count, graph.num_nodes), dim=1).indices
+        rows = np.concatenate([rows, np.repeat(np.arange(nodes.numel()), near.shape[1])])
+        columns = np.concatenate([columns, near.flatten().numpy()])
+        unique = np.unique(rows * graph.num_nodes + columns)
+        place = torch.from_numpy(unique // graph.num_nodes)
+        pairs = torch.stack([nodes[place], torch.from_numpy(unique % graph.num_nodes)])
+        missing = (pairs[0] != pairs[1]) & ~graph.contains(pairs)
+        pairs = pairs[:, missing]
+        yield _best(place[missing], pairs, pair_logits(z, decoder, pairs), top)
+
+
+def _two_steps(
+    graph: Graph, nodes: Tensor, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each node the nodes two steps away that share most, as rows and columns."""
+    csr = graph.structure.csr
+    first = csr.rows(nodes)
+    middle, place = torch.unique(first.indices.long(), return_inverse=True)
+    second = csr.rows(middle)
+    worth = (1 / second.counts().float())[place]
+    near = _matrix(worth, place, first.indptr, middle.numel())
+    far = _matrix(torch.ones(second.num_entries), second.indices, second.indptr, graph.num_nodes)
+    reached = (near @ far).tocoo()
+    order = np.lexsort((-reached.data, reached.row))
+    rows, columns = reached.row[order].astype(np.int64), reached.col[order].astype(np.int64)
+    starts = np.searchsorted(rows, np.arange(nodes.numel()))
+    rank = np.arange(rows.size) - starts[rows]
+    return rows[rank < count], columns[rank < count]
+
+
+def _matrix(values: Tensor, indices: Tensor, indptr: Tensor, columns: int) -> sp.csr_array:
+    arrays = (values.numpy(), indices.numpy(), indptr.numpy())
+    return sp.csr_array(arrays, shape=(indptr.numel() - 1, columns))
+
+
+def _best(place: Tensor, pairs: Tensor, logits: Tensor, top: int) -> Part:
+    """The ``top`` best pairs of each place, places ascending."""
+    order = np.lexsort((-logits.numpy(), place.numpy()))
+    ranked = place.numpy()[order]
+    starts = np.searchsorted(ranked, ranked)
+    kept = torch.from_numpy(order[np.arange(ranked.size) - starts < top])
+    return pairs[0][kept], pairs[1][kept], logits[kept]

@@ -1,0 +1,296 @@
+"""Files of any size to a store, in bounded memory and in stages.
+
+==========  ===========================================================================
+ids         the edges are read once for the ids, which are sorted and numbered
+edges       they are read again, numbered, and written as sorted runs of keys
+pairs       the runs are merged: loops are gone, repeated edges one, weights added up
+rows        both directions of every pair by row: the pairs sorted by their other end
+nodes       features and labels of the table
+==========  ===========================================================================
+
+What memory holds at a time is a run of keys and a few numbers a node, never the edges; the ids and
+the table of nodes must fit. A stage that has ended leaves a note in ``.work/``; an ingest that was
+killed goes on after the last one that ended, and ends with the same bytes. The graph is the one
+that :func:`~maskgae.io.build.build_graph` makes of the same files.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from maskgae.base.errors import InputError
+from maskgae.base.files import atomic, read_json, read_with, write_json, write_text, writing
+from maskgae.base.lock import LOCK, locked
+from maskgae.data.features import Features, SparseFeatures
+from maskgae.data.pairs import Cleaning
+from maskgae.io.build import table_ids
+from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
+from maskgae.io.flows import EdgeFlow, Numbering, open_edges
+from maskgae.io.ids import IdArray, as_arrow, as_ids
+from maskgae.io.tables import NodeTable, read_nodes
+from maskgae.store.arrays import write_array
+from maskgae.store.assemble import directed_keys, write_pairs, write_rows
+from maskgae.store.sorting import SortedRuns
+from maskgae.store.store import (
+    ENCODING,
+    FILES,
+    IDS,
+    MANIFEST,
+    SPARSE,
+    WORK,
+    Store,
+    open_store,
+    write_manifest,
+)
+
+Facts = dict[str, Any]
+
+#: Told of each stage when it begins.
+Listener = Callable[[str], None]
+
+
+class Stages:
+    """The stages of one ingest: each is run once, however often the whole is begun.
+
+    Args:
+        folder: the store to be.
+        source: what the store is made from; with another source everything begins anew.
+        listener: told of each stage when it begins.
+    """
+
+    def __init__(self, folder: Path, source: Facts, listener: Listener | None = None) -> None:
+        self.folder, self.work = folder, folder / WORK
+        self.listener = listener
+        self._state = self.work / "state.json"
+        known = read_json(self._state) if self._state.exists() else None
+        if known is None or known["source"] != source:
+            self._clear()
+            known = {"source": source, "done": {}}
+            write_json(self._state, known)
+        self._known: Facts = known
+
+    def run(self, name: str, stage: Callable[[], Facts]) -> Facts:
+        """What a stage found out, now or when it was run before."""
+        if name not in self._known["done"]:
+            if self.listener is not None:
+                self.listener(name)
+            self._known["done"][name] = stage()
+            write_json(self._state, self._known)
+        return dict(self._known["done"][name])
+
+    def runs(self, name: str, *, empty: bool = False) -> SortedRuns:
+        """Sorted runs of a stage, taken up or begun anew."""
+        folder = self.work / name
+        if empty:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        return SortedRuns(folder)
+
+    def finish_pairs(self, num_nodes: int, weighted: bool = False) -> Facts:
+        """From the sorted keys to pairs and rows."""
+        keys, out = self.runs("keys"), self.folder
+        found = self.run("pairs", lambda: write_pairs(keys, out, self.work, num_nodes, weighted))
+        return found | self.run(
+            "rows",
+            lambda: write_rows(self.runs("rows", empty=True), out, num_nodes, found["num_pairs"]),
+        )
+
+    def finish(self, name: str, found: Facts, cleaning: Cleaning, notes: Sequence[str]) -> Store:
+        """Writes the manifest, which makes the folder a store, and clears up."""
+        if self.listener is not None:
+            self.listener("checksums")
+        kept = ("num_nodes", "num_pairs", "num_features", "label_names")
+        about = {"name": name, "cleaning": asdict(cleaning), "notes": list(notes)}
+        write_manifest(self.folder, about | {key: found[key] for key in kept})
+        shutil.rmtree(self.work)
+        return open_store(self.folder)
+
+    def _clear(self) -> None:
+        """Takes away what another ingest left."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        for name in (MANIFEST, *FILES):
+            (self.folder / name).unlink(missing_ok=True)
+        self.work.mkdir(parents=True, exist_ok=True)
+
+
+def ingest(
+    edges: Path,
+    out: Path,
+    *,
+    nodes: Path | None = None,
+    label: str | None = None,
+    missing: str = "error",
+    like: Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    force: bool = False,
+    listener: Listener | None = None,
+) -> Store:
+    """Makes a store of a list of edges and a table of nodes.
+
+    Args:
+        edges: in any format of edges; text and Parquet are read in batches.
+        out: the folder of the store.
+        nodes: a table of the nodes.
+        label: its column with classes.
+        missing: what a missing number of it becomes: ``error``, ``mean`` or ``zero``.
+        like: a run or store whose features the table is encoded like, instead of anew.
+        reading: how to read the edges, by the arguments of
+            :func:`~maskgae.io.read_edges`.
+        force: whether a store in ``out`` is replaced.
+        listener: told of each stage when it begins.
+    """
+    flow, encoder = open_edges(edges, **(reading or {})), None
+    if like is not None:
+        text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
+        encoder = TableEncoder.from_json(text, str(like / ENCODING))
+    with locked(out), writing(out):
+        if (out / MANIFEST).exists():  # it may have been killed when only this was left to do
+            shutil.rmtree(out / WORK, ignore_errors=True)
+        check_folder(out, force)
+        table = _Table(nodes, label, missing, encoder)
+        source = {"edges": _stamp(edges), "reading": dict(reading or {}), **table.source()}
+        return _ingest(flow, edges, table, Stages(out, source, listener))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of nodes, and how it becomes features."""
+
+    path: Path | None
+    label: str | None
+    missing: str
+    encoder: TableEncoder | None
+
+    def source(self) -> Facts:
+        """What tells one from another."""
+        return {
+            "nodes": None if self.path is None else _stamp(self.path),
+            "label": self.label,
+            "missing": self.missing,
+            "like": None if self.encoder is None else self.encoder.to_json(),
+        }
+
+    def read(self, ids: IdArray) -> NodeTable:
+        """The table; ids are what a matrix calls its rows where its file does not say."""
+        assert self.path is not None
+        return read_nodes(self.path, ids=ids)
+
+
+def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store:
+    out = stages.folder
+    found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
+    found |= stages.run("edges", lambda: _write_keys(stages, flow))
+    found |= stages.finish_pairs(found["num_nodes"], flow.weighted)
+    found |= stages.run("nodes", lambda: _write_nodes(out, table))
+    cleaning = Cleaning(
+        self_loops=found["edges"] - found["proper"],
+        duplicates=found["proper"] - found["directed"],
+        symmetrised=2 * found["num_pairs"] - found["directed"],
+        isolated=found["isolated"],
+    )
+    notes = [*found["notes"], *_about_alone(found, table), str(cleaning)]
+    return stages.finish(flow.name, found, cleaning, notes)
+
+
+def check_folder(out: Path, force: bool) -> None:
+    """Refuses a folder that holds a store already, or something else."""
+    names = {path.name for path in out.iterdir()} - {LOCK}
+    if MANIFEST in names and not force:
+        raise InputError(f"--out {out} is a store already: choose another, or --force to replace")
+    if names and not names & {MANIFEST, WORK}:
+        raise InputError(f"--out {out} is not empty and no store: choose another folder")
+
+
+def _stamp(path: Path) -> Facts:
+    """What tells one state of a file from another without reading it."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist: check the path")
+    found = path.stat()
+    return {"path": str(path.resolve()), "bytes": found.st_size, "changed": found.st_mtime_ns}
+
+
+def _number_ids(out: Path, flow: EdgeFlow, edges: Path, table: _Table) -> Facts:
+    """Writes the ids of all nodes in the order of their numbers."""
+    ids = flow.ids()
+    if not len(ids):
+        raise InputError(f"{edges} has 0 edges, and a graph needs one at least: check the file")
+    notes = flow.notes(ids)
+    if table.path is not None:
+        ids = table_ids(table.read(ids), ids)[0]
+    write_ids(out, ids)
+    return {"num_nodes": len(ids), "notes": notes}
+
+
+def write_ids(out: Path, ids: IdArray) -> None:
+    """Writes what the nodes are called."""
+    with atomic(out / IDS) as temporary:
+        pq.write_table(pa.table({"id": as_arrow(ids)}), temporary)
+
+
+def _read_ids(out: Path) -> IdArray:
+    return as_ids(pq.read_table(out / IDS)["id"])
+
+
+def _write_keys(stages: Stages, flow: EdgeFlow) -> Facts:
+    """Numbers the ends of all edges and writes their keys as sorted runs."""
+    ids = _read_ids(stages.folder)
+    number, runs = Numbering(ids), stages.runs("keys", empty=True)
+    touched = np.zeros(len(ids), dtype=np.bool_)
+    edges = proper = 0
+    for source, target, weights in flow.batches():
+        u, v = number(source), number(target)
+        touched[u] = touched[v] = True
+        kept = u != v
+        keys = directed_keys(u[kept], v[kept], len(ids))
+        runs.add(keys, None if weights is None else weights[kept])
+        edges, proper = edges + u.size, proper + keys.size
+    runs.flush()
+    return {"edges": edges, "proper": proper, "touched": int(touched.sum())}
+
+
+def _about_alone(found: Facts, table: _Table) -> list[str]:
+    alone = found["num_nodes"] - found["touched"]
+    if table.path is None or not alone:
+        return []
+    return [f"{alone:,} nodes of the table have no edge and are kept"]
+
+
+def _write_nodes(out: Path, table: _Table) -> Facts:
+    """Writes features and labels of the table, and how they came about."""
+    if table.path is None:
+        return {"num_features": 0, "label_names": []}
+    ids = _read_ids(out)
+    nodes = table.read(ids)
+    encoder = table.encoder or fit_encoder(nodes, table.label, missing=table.missing)
+    features = encoder.transform(nodes, ids)
+    write_text(out / ENCODING, encoder.to_json())
+    names: tuple[str, ...] = ()
+    if encoder.label is not None and encoder.label in nodes.columns:
+        found = encode_labels(nodes, encoder.label)
+        names = found.names
+        write_array(out / "labels.npy", found.codes[nodes.rows_of(ids)].astype(np.int32))
+    if features is not None:
+        write_features(out, features)
+    return {
+        "num_features": 0 if features is None else features.num_columns,
+        "label_names": list(names),
+    }
+
+
+def write_features(out: Path, features: Features) -> None:
+    """Writes features as they are held, dense or sparse."""
+    if not isinstance(features, SparseFeatures):
+        write_array(out / "features.npy", features.dense().numpy())
+        return
+    csr = features.by_row
+    assert csr.values is not None
+    for name, values in zip(SPARSE, (csr.indptr, csr.indices, csr.values), strict=True):
+        write_array(out / f"{name}.npy", values.numpy())

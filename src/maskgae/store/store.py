@@ -1,0 +1,250 @@
+"""The graph store: a folder of arrays that are mapped into memory, not read.
+
+=====================  ======================================================================
+manifest.json          sizes, types and checksums of all files; written last
+pairs.npy              ``[2, M]``, each edge once, sorted
+indptr.npy             ``[N + 1]``, where the neighbours of each node begin
+indices.npy            ``[2 M]``, the neighbours
+pair_of_entry.npy      ``[2 M]``, the pair that each of them belongs to
+weights.npy            ``[M]``, where edges have weights
+labels.npy             ``[N]``, where nodes have classes
+features.npy           ``[N, F]``; sparse ones are ``features_indptr.npy``,
+                       ``features_indices.npy`` and ``features_values.npy``
+ids.parquet            what the nodes are called
+features.json          how the table of nodes became features
+=====================  ======================================================================
+
+Whole numbers have 32 bits where they fit. A folder without a manifest is unfinished. Opening
+checks the files' sizes, and taking the graph that no index points beyond it, since a store may come
+from anywhere; :meth:`Store.verify` reads all files and compares checksums.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from maskgae.base.errors import InputError
+from maskgae.base.files import read_json, read_with, sha256, write_json
+from maskgae.data.csr import CSR
+from maskgae.data.features import DenseFeatures, Features, SparseFeatures
+from maskgae.data.graph import Graph, Structure
+from maskgae.data.pairs import Cleaning
+from maskgae.io.ids import IdArray, as_ids
+from maskgae.io.parquet import ParquetTable
+from maskgae.io.sources import open_file
+from maskgae.store.arrays import ascends, mapped, within
+
+MANIFEST, IDS, ENCODING = "manifest.json", "ids.parquet", "features.json"
+FORMAT = "maskgae-store-1"
+
+#: What an unfinished store keeps its notes in.
+WORK = ".work"
+
+#: Kind and shape of each array by the numbers of nodes, pairs and columns; ``None``: any length.
+ARRAYS: dict[str, tuple[str, Callable[[int, int, int], tuple[int | None, ...]]]] = {
+    "pairs": ("i", lambda n, m, f: (2, m)),
+    "indptr": ("i", lambda n, m, f: (n + 1,)),
+    "indices": ("i", lambda n, m, f: (2 * m,)),
+    "pair_of_entry": ("i", lambda n, m, f: (2 * m,)),
+    "weights": ("f", lambda n, m, f: (m,)),
+    "labels": ("i", lambda n, m, f: (n,)),
+    "features": ("f", lambda n, m, f: (n, f)),
+    "features_indptr": ("i", lambda n, m, f: (n + 1,)),
+    "features_indices": ("i", lambda n, m, f: (None,)),
+    "features_values": ("f", lambda n, m, f: (None,)),
+}
+
+#: What the entries of each array stay below; ``None``: any number.
+BELOW: dict[str, Callable[[int, int, int], int | None]] = {
+    **dict.fromkeys(ARRAYS, lambda n, m, f: None),
+    "pairs": lambda n, m, f: n,
+    "indices": lambda n, m, f: n,
+    "pair_of_entry": lambda n, m, f: m,
+    "features_indices": lambda n, m, f: f,
+}
+
+#: The arrays of sparse features.
+SPARSE = ("features_indptr", "features_indices", "features_values")
+
+#: All files that a store may have beside the manifest.
+FILES = (*(f"{name}.npy" for name in ARRAYS), IDS, ENCODING)
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """A finished store, opened.
+
+    Args:
+        folder: where it lies.
+        manifest: what it holds.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """What stands for all its bytes: the digest of the checksums."""
+        return str(self.manifest["digest"])
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        return tuple(self.manifest["label_names"])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self.manifest["notes"])
+
+    @cached_property
+    def ids(self) -> IdArray:
+        """What the nodes are called, ``[N]``."""
+        [cells] = ParquetTable(open_file(self.folder / IDS, (".parquet",))).read([0])
+        if len(cells) != self.manifest["num_nodes"]:
+            raise InputError(f"{self.folder / IDS} must have a row for each node: ingest it again")
+        return as_ids(cells)
+
+    @property
+    def encoding(self) -> str | None:
+        """What was fitted on the table of nodes, as JSON."""
+        path = self.folder / ENCODING
+        return path.read_text(encoding="utf-8") if ENCODING in self.manifest["files"] else None
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph, its arrays mapped: looked through once, then read where they are used."""
+        about = self.manifest
+        graph = Graph(
+            num_nodes=about["num_nodes"],
+            pairs=self._tensor("pairs"),
+            features=self._features(),
+            labels=self._tensor("labels").long() if self._has("labels") else None,
+            weights=self._tensor("weights") if self._has("weights") else None,
+            name=about["name"],
+            cleaning=Cleaning(**about["cleaning"]),
+        )
+        csr = self._csr("indptr", "indices", graph.num_nodes)
+        return graph.with_structure(Structure(csr, self._tensor("pair_of_entry")))
+
+    def verify(self) -> None:
+        """Compares the checksum of every file; raises an error that names the first wrong one."""
+        for name, entry in self.manifest["files"].items():
+            if sha256(self.folder / name) != entry["sha256"]:
+                raise InputError(
+                    f"{self.folder / name} is not what was ingested: its checksum differs; "
+                    "copy the store again or ingest it again"
+                )
+
+    def _has(self, name: str) -> bool:
+        return f"{name}.npy" in self.manifest["files"]
+
+    def _tensor(self, name: str) -> Tensor:
+        # Copied on write: torch wants arrays that it may write to, and the file must not change.
+        path, about = self.folder / f"{name}.npy", self.manifest
+        array = read_with(path, lambda path: mapped(path, "c"), "NumPy")
+        kind, shape_of = ARRAYS[name]
+        shape = shape_of(about["num_nodes"], about["num_pairs"], about["num_features"])
+        fits = len(shape) == array.ndim and all(
+            wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+        )
+        if not fits or array.dtype.kind != kind:
+            raise InputError(
+                f"{path} must have the shape {list(shape)}, but it has {list(array.shape)} of "
+                f"{array.dtype}: ingest it again"
+            )
+        high = BELOW[name](about["num_nodes"], about["num_pairs"], about["num_features"])
+        if high is not None and not within(array, 0, high):
+            raise InputError(f"{path} must have numbers from 0 to {high - 1:,}: ingest it again")
+        return torch.from_numpy(array)
+
+    def _csr(self, indptr: str, indices: str, width: int, values: Tensor | None = None) -> CSR:
+        """Compressed rows; products would read beyond them if the pointers pointed anywhere."""
+        csr = CSR(self._tensor(indptr), self._tensor(indices), width, values)
+        at = csr.indptr.numpy()
+        if values is not None and values.numel() != csr.num_entries:
+            raise InputError(
+                f"{self.folder}: {SPARSE[2]} must be as many as {indices}: ingest it again"
+            )
+        if at[0] != 0 or at[-1] != csr.num_entries or not ascends(at):
+            raise InputError(
+                f"{self.folder / indptr}.npy must ascend from 0 to {csr.num_entries:,}: "
+                "ingest it again"
+            )
+        return csr
+
+    def _features(self) -> Features | None:
+        if self._has("features"):
+            return DenseFeatures(self._tensor("features"))
+        if not self._has(SPARSE[0]):
+            return None
+        indptr, indices, values = SPARSE
+        width = self.manifest["num_features"]
+        return SparseFeatures(self._csr(indptr, indices, width, self._tensor(values)))
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder)!r})"
+
+
+def open_store(folder: Path) -> Store:
+    """Opens a finished store; every file must be there with its size."""
+    if not (folder / MANIFEST).is_file():
+        raise InputError(
+            f"{folder} is not a finished store: there is no {MANIFEST} in it; give a file of "
+            "edges, or run 'maskgae ingest', which goes on where it stopped"
+        )
+    manifest = read_json(folder / MANIFEST)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{folder / MANIFEST} is not of the format {FORMAT}: ingest it again")
+    _check_manifest(manifest, folder / MANIFEST)
+    for name, entry in manifest["files"].items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != entry["bytes"]:
+            raise InputError(
+                f"{path} must have {entry['bytes']:,} bytes, but it is missing or cut: "
+                "copy the store again or ingest it again"
+            )
+    return Store(folder, manifest)
+
+
+def _check_manifest(manifest: dict[str, Any], path: Path) -> None:
+    """Refuses a manifest whose entries are not of their types, or that names other files."""
+    rules: dict[str, Callable[[Any], bool]] = {
+        "name": lambda x: isinstance(x, str),
+        "digest": lambda x: isinstance(x, str),
+        "files": lambda x: (
+            x.keys() <= set(FILES) and all(_is_count(e["bytes"]) for e in x.values())
+        ),
+        "cleaning": lambda x: all(map(_is_count, vars(Cleaning(**x)).values())),
+        **dict.fromkeys(("num_nodes", "num_pairs", "num_features"), _is_count),
+        **dict.fromkeys(("notes", "label_names"), lambda x: all(isinstance(i, str) for i in x)),
+    }
+    for key, rule in rules.items():
+        try:
+            fits = rule(manifest[key])
+        except (KeyError, TypeError, AttributeError):
+            fits = False
+        if not fits:
+            raise InputError(f"{path}: '{key}' is not what maskgae writes: ingest it again")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def write_manifest(folder: Path, about: dict[str, Any]) -> None:
+    """Checksums everything in a folder and writes the manifest, which makes it a store."""
+    files = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
+        for name in FILES
+        if (folder / name).exists()
+    }
+    sums = "".join(f"{name} {entry['sha256']}\n" for name, entry in files.items())
+    digest = hashlib.sha256(sums.encode()).hexdigest()[:16]
+    write_json(folder / MANIFEST, {"format": FORMAT, **about, "digest": digest, "files": files})

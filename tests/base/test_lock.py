@@ -1,0 +1,63 @@
+"""One process a folder; the dead hold nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.lock import LOCK, locked
+
+
+def test_the_second_is_refused_and_told_by_whom(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / "run"),
+        pytest.raises(RunError, match=f"in use by another run .process {os.getpid()}"),
+        locked(tmp_path / "run"),
+    ):
+        pass
+    with locked(tmp_path / "run"):
+        assert (tmp_path / "run" / LOCK).read_text() == str(os.getpid())
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    with locked(tmp_path / "a" / "run"):
+        assert (tmp_path / "a" / "run").is_dir()
+    assert not (tmp_path / "a" / "run").exists()
+    (tmp_path / "own").mkdir()
+    with locked(tmp_path / "own"):
+        pass
+    assert (tmp_path / "own").is_dir() and not list((tmp_path / "own").iterdir())
+    with locked(tmp_path / "full"):
+        (tmp_path / "full" / "result").write_text("kept")
+    assert (tmp_path / "full" / "result").exists()
+
+
+def test_a_dead_process_holds_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, time, pathlib; from maskgae.base.lock import locked\n"
+        "with locked(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(RunError, match=f"process {process.pid}"), locked(tmp_path):
+            pass
+        process.send_signal(signal.SIGKILL)
+    half, kept = tmp_path / ".model.safetensors.0123abcd.tmp", tmp_path / ".hidden"
+    half.write_text("half"), kept.write_text("the user's")
+    with locked(tmp_path):
+        assert not half.exists() and kept.exists()
+
+
+def test_what_cannot_be_locked_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match=r"file/run/\.lock could not"),
+        locked(tmp_path / "file/run"),
+    ):
+        pass

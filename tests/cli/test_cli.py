@@ -1,0 +1,105 @@
+"""The command line as a stranger meets it: one-line errors, exit codes, JSON that parses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from maskgae.base.errors import InputError
+from maskgae.base.settings import KEYS
+from maskgae.cli import app
+
+
+def maskgae(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "maskgae", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+VERBS = ("evaluate", "demo", "datasets", "presets")
+
+
+def test_help_names_every_verb() -> None:
+    result = maskgae("--help")
+    assert result.returncode == 0
+    assert all(verb in result.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str) -> None:
+    result = maskgae(verb, "--help")
+    assert result.returncode == 0 and "Usage" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("evaluate", "link", "--dataset", "Coraa"), ("Coraa", "did you mean 'Cora'")),
+        (("evaluate", "lnk"), ("lnk", "did you mean 'link'")),
+        (("evaluate", "link", "--set", "mask.p=1.5"), ("(0, 1)", "1.5", "mask.kind=none")),
+        (("evaluate", "link", "--set", "mask.q=0"), ("mask.q", "(0, 1)")),
+        (("evaluate", "link", "--set", "mask.pp=0.5"), ("mask.pp", "did you mean 'mask.p'")),
+        (("evaluate", "link", "--set", "encoder.kind=gcnn"), ("gcnn", "did you mean 'gcn'")),
+        (("evaluate", "link", "--set", "mask.p"), ("key=value",)),
+        (("evaluate", "link", "--mask", "edgy"), ("edgy", "did you mean 'edge'")),
+        (("evaluate", "link", "--preset", "link-cora-edg"), ("did you mean 'link-cora-edge'",)),
+        (("evaluate", "link", "--config", "absent.toml"), ("absent.toml",)),
+        (("evaluate", "link", "--device", "cuda:99"), ("cuda:99", "--device cpu")),
+        (("evaluate", "link", "--json", "no/such/folder/r.json"), ("no/such/folder",)),
+        (("presets", "nothing-like-it"), ("nothing-like-it",)),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(
+    arguments: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    result = maskgae(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert all(word in result.stderr for word in words), result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_evaluate_writes_the_record(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    result = maskgae(
+        *("evaluate", "link", "--seeds", "2", "--first-seed", "3", "--json", str(file)),
+        *("--set", "training.epochs=3", "--set", "encoder.hidden=8", "--threads", "1"),
+    )
+    assert result.returncode == 0, result.stderr
+    record = json.loads(file.read_text())
+    assert record["seeds"] == [3, 4]
+    assert record["settings"]["training.epochs"] == 3
+    assert len(record["metrics"]["auc"]["values"]) == 2
+    assert record["audit"]["held_out_leaks"] == 0
+    assert record["audit"]["visible_targets"] == 0
+    assert set(record["sanity"]) == {
+        "common_neighbours",
+        "adamic_adar",
+        "resource_allocation",
+        "degree_product",
+        "feature_cosine",
+        "untrained",
+    }
+    assert "MaskGAE" in result.stdout and "Adamic-Adar" in result.stdout
+
+
+def test_help_lists_every_command_in_its_order():
+    from maskgae.cli.app import VERBS, app
+
+    group = typer.main.get_group(app)
+    assert group.list_commands(typer.Context(group)) == list(VERBS)
+
+
+def test_settings_are_listed_with_what_they_may_be() -> None:
+    text = CliRunner().invoke(app, ["settings"]).output
+    assert all(key in text for key in KEYS)
+    concern = CliRunner().invoke(app, ["settings", "mask"]).output
+    assert "mask.q" in concern and "encoder.dim" not in concern
+    with pytest.raises(InputError, match=r"did you mean 'mask\.p'"):
+        CliRunner().invoke(app, ["settings", "mask.pp"], catch_exceptions=False)

@@ -1,0 +1,112 @@
+"""The parts that baselines share, on graphs and numbers worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from maskgae.base.errors import RunError
+from maskgae.base.rng import stream
+from maskgae.data import Graph
+from maskgae.lab.methods.autoencoders import Autoencoder
+from maskgae.lab.methods.layers import AttentionDropout, Dense, Stack, View
+from maskgae.lab.methods.loop import Figure, Loop, Recipe
+from maskgae.lab.methods.scorer import Scored, WithScores, as_scorer
+from maskgae.lab.methods.sgc import SGC
+from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.convs import GCNConv
+
+PATH = Graph.from_edges([(0, 1), (1, 2), (2, 3)], features=torch.eye(4))
+
+
+class Number(nn.Module):
+    """One parameter, moved by its own gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.zeros(()))
+
+
+def test_the_loop_keeps_the_best_weights_and_stops_after_the_patience() -> None:
+    number, seen = Number(), []
+
+    def judge() -> Figure:
+        seen.append(number.value.item())
+        return (-abs(number.value.item() - 0.5),)
+
+    facts = Loop(number, Recipe(100, lr=0.1, patience=3), lambda _: -number.value, judge).run()
+    # Adam's steps are 0.1 each: 0.5 is met after the fifth.
+    assert (facts["best_epoch"], facts["epochs"], facts["stopped"]) == (5, 8, "patience")
+    assert number.value.item() == pytest.approx(0.5, abs=1e-5)
+    assert seen == pytest.approx([0.1 * step for step in range(1, 9)], abs=1e-5)
+
+
+def test_without_validation_the_last_weights_stay() -> None:
+    number = Number()
+    facts = Loop(number, Recipe(4, lr=0.1), lambda _: -number.value).run()
+    assert (facts["best_epoch"], facts["stopped"]) == (4, "epochs")
+    assert number.value.item() == pytest.approx(0.4, abs=1e-5)
+
+
+def test_equal_first_figures_are_told_apart_by_the_second() -> None:
+    number, figures = Number(), iter([(0.5, -3.0), (0.5, -1.0), (0.5, -2.0)])
+    loop = Loop(number, Recipe(3, lr=0.1), lambda _: -number.value, lambda: next(figures))
+    assert loop.run()["best_epoch"] == 2
+
+
+def test_a_loss_that_is_no_number_is_an_error() -> None:
+    number = Number()
+    with pytest.raises(RunError, match="diverged in epoch 0"):
+        Loop(number, Recipe(3, lr=0.1), lambda _: number.value / 0 * 0).run()
+
+
+def test_a_stack_activates_between_its_layers_only() -> None:
+    first, second = Dense(4, 2), Dense(2, 1)
+    stack = Stack([first, second], stream(0))
+    first.lin.weight.data = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [2.0, -1.0]])
+    second.lin.weight.data = torch.tensor([[1.0], [-1.0]])
+    # The third row is cut to zero between the layers, the second is not after the last.
+    assert stack(View.of(PATH, "cpu")).tolist() == [[1.0], [-1.0], [0.0], [2.0]]
+
+
+def test_a_stack_is_drawn_again_to_the_same_weights() -> None:
+    stack = Stack([GCNConv(4, 3)], stream(0))
+    before = {key: value.clone() for key, value in stack.state_dict().items()}
+    stack.reset_parameters()
+    assert all(torch.equal(value, before[key]) for key, value in stack.state_dict().items())
+
+
+def test_attention_is_dropped_or_scaled_up() -> None:
+    star = Adjacency.of(Graph.from_edges([(0, i) for i in range(1, 200)]))
+    dropped = AttentionDropout(star, 0.5, stream(0))
+    weights = torch.ones(star.csr.num_entries, 1)
+    out = dropped.weighted_sum(torch.ones(200, 1, 1), weights).reshape(-1)
+    assert set(out[1:].tolist()) == {0.0, 2.0}
+    assert 140 < out[0].item() < 260
+
+
+def test_the_variational_encoder_gives_its_means_when_it_is_done() -> None:
+    fitted = Autoencoder(True, False, recipe=Recipe(3, lr=0.01)).fit(PATH, None, stream(0))
+    assert fitted.embed(PATH).shape == (4, 16)
+    assert torch.equal(fitted.embed(PATH), fitted.embed(PATH))
+
+
+def test_a_scorer_is_put_on_what_only_embeds() -> None:
+    scored = WithScores(SGC()).fit(PATH, None, stream(0))
+    wrapped = Scored(SGC()).fit(PATH, None, stream(0))
+    pairs = torch.tensor([[0, 0], [1, 3]])
+    assert torch.equal(scored.score(PATH, pairs), wrapped.score(PATH, pairs))
+    assert as_scorer(wrapped, PATH, None, stream(0)) is wrapped
+
+
+def test_a_scorer_is_blind_to_scale_and_to_constant_columns() -> None:
+    class Shifted(SGC):
+        def embed(self, graph: Graph) -> Tensor:
+            z = super().embed(graph)
+            return torch.cat([8 * z, torch.full((graph.num_nodes, 1), 3.0)], dim=1)
+
+    fitted = Scored(Shifted()).fit(PATH, None, stream(0))
+    assert fitted.scale[-1] == 0
+    z = (fitted.embed(PATH) - fitted.centre) * fitted.scale
+    torch.testing.assert_close(z[:, :4].std(0, correction=0), torch.ones(4))

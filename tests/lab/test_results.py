@@ -1,0 +1,70 @@
+"""Numbers in documents are what the committed records say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from maskgae.lab import Outcome, Store
+from maskgae.lab.suites import suite
+from maskgae.lab.tables.blocks import filled
+from maskgae.lab.tables.results import _errors_apart, beyond_noise, result_blocks
+from maskgae.lab.tables.tuning import tuning_blocks
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/results.md"])
+def test_tables_come_out_of_the_records(document: str) -> None:
+    text = (ROOT / document).read_text()
+    blocks = result_blocks(suite("all"), Store(ROOT / "results"))
+    assert filled(text, blocks | tuning_blocks(ROOT / "results" / "tune")) == text
+
+
+def test_beyond_noise() -> None:
+    ours = {"mean": 0.83, "std": 0.01, "values": [0.83] * 4}
+    # Standard errors 0.005 and 0.001: twice their sum in squares is 0.0102.
+    assert beyond_noise(ours, {"mean": 0.8405, "std": 0.00316})
+    assert not beyond_noise(ours, {"mean": 0.8400, "std": 0.00316})
+    assert not beyond_noise({**ours, "std": None}, {"mean": 0.5, "std": 0.01})
+
+
+def test_means_are_set_apart_in_standard_errors() -> None:
+    first = {"mean": 0.84, "std": 0.03, "values": [0.84] * 9}
+    second = {"mean": 0.82, "std": 0.04, "values": [0.82] * 4}
+    assert _errors_apart(first, second) == pytest.approx(0.02 / (0.01**2 + 0.02**2) ** 0.5)
+
+
+def test_presets_meet_the_published_settings_seed_by_seed(tmp_path: Path) -> None:
+    """Only seeds that both have count, each against the same seed of the other."""
+    store = Store(tmp_path)
+    rows = [
+        row
+        for row in suite("node", ["Cora"])
+        if row.table in ("node", "node as published") and row.cell.settings.mask.kind == "edge"
+    ]
+    scores = {"node": {0: 0.80, 1: 0.90, 2: 0.10}, "node as published": {0: 0.79, 1: 0.87}}
+    for row in rows:
+        for seed, accuracy in scores[row.table].items():
+            times = {"train": 1.0, "evaluate": 1.0}
+            store.save(row.cell, Outcome(seed, {"accuracy": accuracy}, {}, {}, {}, times))
+    (line,) = result_blocks(rows, store)["same seeds"].splitlines()[2:]
+    expected = "| 2 | 85.00 ± 7.07 | 83.00 ± 5.66 | +2.00 ± 1.00 |"
+    assert line == f"| node: Cora, edge, accuracy {expected}"
+
+
+def test_the_log_of_a_grid_is_listed_best_first(tmp_path: Path) -> None:
+    for p, values in ((0.3, (0.8, 0.9)), (0.5, (0.7,))):
+        folder = tmp_path / "node" / "Cora" / f"maskgae-edge-{p}"
+        folder.mkdir(parents=True)
+        for seed, value in enumerate(values):
+            settings = {"mask.p": p, "mask.kind": "edge", "seed": seed}
+            run = {"cell": {"settings": settings}, "metrics": {"val_accuracy": value}}
+            (folder / f"{seed}.json").write_text(json.dumps(run))
+    lines = tuning_blocks(tmp_path)["tuning"].splitlines()
+    assert lines[2:] == [
+        "| node: Cora | `mask.p=0.3` | 85.00 ± 7.07 | 2 |",
+        "| node: Cora | `mask.p=0.5` | 70.00 | 1 |",
+    ]
