@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-
-import torch
-from threadpoolctl import threadpool_limits
 
 from maskgae.config import APART, Settings
 from maskgae.experiment.cell import Cell
 from maskgae.experiment.protocol import Run, run_seed
 from maskgae.experiment.record import make_record
+from maskgae.experiment.workers import answers
 from maskgae.files import write_json
 from maskgae.graph.datasets import load_dataset
 from maskgae.graph.graph import Graph
@@ -102,33 +99,17 @@ def run_missing(
     """Runs what the store lacks, yielding each cell and seed as it is done.
 
     With several jobs each is a process of one thread, so a run's bits do not depend on their
-    number. What has been yielded is on disk; stop whenever you like.
+    number. This process alone writes, so nothing does once it is stopped or dead. What has been
+    yielded is on disk; stop whenever you like.
     """
     asked = dict.fromkeys(tasks)  # each once, in order
     missing = [(cell, seed) for cell, seed in asked if store.load(cell, seed) is None]
-    if jobs <= 1:
-        for cell, seed in missing:
-            yield _run_into(store, cell, seed, run)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
-        futures: list[Future[tuple[Cell, int]]] = [
-            pool.submit(_run_into, store, cell, seed, run) for cell, seed in missing
-        ]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with closing(answers(partial(_run, run), missing, jobs)) as runs:
+        for cell, done in runs:
+            store.save(cell, done)
+            yield cell, done.seed
 
 
-def _run_into(
-    store: Store, cell: Cell, seed: int, run: Callable[[Cell, Graph, int], Run]
-) -> tuple[Cell, int]:
-    store.save(cell, run(cell, cached_dataset(cell.dataset), seed))
-    return cell, seed
-
-
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    threadpool_limits(1)  # NumPy's and SciPy's own threads, which would spin beside the others
+def _run(run: Callable[[Cell, Graph, int], Run], task: tuple[Cell, int]) -> tuple[Cell, Run]:
+    cell, seed = task
+    return cell, run(cell, cached_dataset(cell.dataset), seed)
