@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM while a training runs."""
+"""SIGINT and SIGTERM while a training runs, or a table of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
+
+from maskgae.cli import screen
+
 
 class Signals:
     """Turns the first signal into a question's answer; a second SIGINT stops at once.
+
+    Args:
+        at_once: whether any signal stops at once.
 
     Attributes:
         received: the number of the first signal, 0 while there was none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: bool = False) -> None:
+        self.at_once = at_once
         self.received = 0
 
     def asked_to_stop(self) -> bool:
@@ -38,9 +46,22 @@ class Signals:
                 signal.signal(each, handler)
 
     def _hear(self, number: int, frame: Any) -> None:
-        if self.received and number == signal.SIGINT:
-            raise KeyboardInterrupt
+        again = self.received and number == signal.SIGINT
         self.received = self.received or number
+        if self.at_once or again:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def stopped_at_once() -> Iterator[None]:
+    """Work that a signal stops wherever it is, with the exit code 130 or 143."""
+    signals = Signals(at_once=True)
+    try:
+        with signals.watched():
+            yield
+    except KeyboardInterrupt:
+        screen.notice("interrupted; the same command goes on")
+        raise typer.Exit(128 + (signals.received or signal.SIGINT)) from None
 
 
 def resume_command() -> str:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-
-import torch
-from threadpoolctl import threadpool_limits
 
 from maskgae.base.files import write_json
 from maskgae.base.settings import APART, Settings
@@ -25,6 +21,7 @@ from maskgae.evaluation.outcome import Outcome
 from maskgae.lab.cell import Cell
 from maskgae.lab.protocol import run_seed
 from maskgae.lab.record import cell_record
+from maskgae.lab.workers import answers
 
 #: Keeps the graph of the cell that runs and of the one before it.
 cached_dataset: Callable[[str], Graph] = lru_cache(maxsize=2)(load_dataset)
@@ -103,33 +100,19 @@ def run_missing(
     """Runs what the store lacks, yielding each cell and seed as it is done.
 
     With several jobs each is a process of one thread, so a run's bits do not depend on their
-    number. What has been yielded is on disk; stop whenever you like.
+    number. This process alone writes, so nothing does once it is stopped or dead. What has been
+    yielded is on disk; stop whenever you like.
     """
     asked = dict.fromkeys(tasks)  # each once, in order
     missing = [(cell, seed) for cell, seed in asked if store.load(cell, seed) is None]
-    if jobs <= 1:
-        for cell, seed in missing:
-            yield _run_into(store, cell, seed, run)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
-        futures: list[Future[tuple[Cell, int]]] = [
-            pool.submit(_run_into, store, cell, seed, run) for cell, seed in missing
-        ]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with closing(answers(partial(_run, run), missing, jobs)) as runs:
+        for cell, done in runs:
+            store.save(cell, done)
+            yield cell, done.seed
 
 
-def _run_into(
-    store: Store, cell: Cell, seed: int, run: Callable[[Cell, Graph, int], Outcome]
-) -> tuple[Cell, int]:
-    store.save(cell, run(cell, cached_dataset(cell.dataset), seed))
-    return cell, seed
-
-
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    threadpool_limits(1)  # NumPy's and SciPy's own threads, which would spin beside the others
+def _run(
+    run: Callable[[Cell, Graph, int], Outcome], task: tuple[Cell, int]
+) -> tuple[Cell, Outcome]:
+    cell, seed = task
+    return cell, run(cell, cached_dataset(cell.dataset), seed)

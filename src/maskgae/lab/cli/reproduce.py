@@ -10,6 +10,7 @@ import typer
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import FirstSeed, JsonFile, Quiet, check_writable, prepare_torch
+from maskgae.cli.signals import stopped_at_once
 
 Jobs = Annotated[int, typer.Option(help="Processes of one thread each.", min=1)]
 ResultsFolder = Annotated[Path, typer.Option("--results", help="Where the records are kept.")]
@@ -97,6 +98,6 @@ def run_with_progress(
     todo = [task for task in tasks if store.load(*task) is None]
     kept = len(tasks) - len(todo)
     screen.err.print(f"{kept} of {len(tasks)} runs are there, {len(todo)} to go")
-    with screen.overall_progress(quiet, len(todo)) as advance:
+    with stopped_at_once(), screen.overall_progress(quiet, len(todo)) as advance:
         for cell, seed in run_missing(todo, store, jobs, run or run_seed):
             advance(f"{cell.task} {cell.dataset} {cell.method} {cell.settings.mask.kind} {seed}")
