@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from maskgae import cli, experiment
+from maskgae import cli, lab
 from maskgae.base.errors import InputError, RunError
 from maskgae.lab import Cell, Outcome, Store, make_cell, run_missing, suites
 from maskgae.lab.suites import Row
@@ -147,5 +147,5 @@ def nap_unless_first(cell: Cell, graph: Any, seed: int) -> Outcome:
 
 if __name__ == "__main__":
     suites._all_rows = rows  # type: ignore[assignment]
-    experiment.run_seed = nap
+    lab.run_seed = nap
     cli.main()

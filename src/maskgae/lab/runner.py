@@ -23,6 +23,9 @@ from maskgae.lab.protocol import run_seed
 from maskgae.lab.record import cell_record
 from maskgae.lab.workers import answers
 
+#: Runs a cell on its graph with one seed.
+RunSeed = Callable[[Cell, Graph, int], Outcome]
+
 #: Keeps the graph of the cell that runs and of the one before it.
 cached_dataset: Callable[[str], Graph] = lru_cache(maxsize=2)(load_dataset)
 
@@ -95,7 +98,7 @@ def run_missing(
     tasks: Sequence[tuple[Cell, int]],
     store: Store,
     jobs: int = 1,
-    run: Callable[[Cell, Graph, int], Outcome] = run_seed,
+    run: RunSeed = run_seed,
 ) -> Iterator[tuple[Cell, int]]:
     """Runs what the store lacks, yielding each cell and seed as it is done.
 
