@@ -200,7 +200,8 @@ def test_an_edge_without_a_row_is_refused(tmp_path: Path) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("stage", ["ids", "edges", "pairs", "rows", "nodes", "checksums"])
@@ -263,6 +264,34 @@ def test_folders_that_are_in_use_are_refused(tmp_path: Path) -> None:
         ingest(edges, tmp_path)
     with pytest.raises(InputError, match="could not be locked"):
         ingest(edges, edges)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(
+    "name", [".work/thesis.txt", ".work/state.json", "manifest.json", "labels.npy"]
+)
+def test_only_what_an_ingest_wrote_is_taken_for_a_store(
+    tmp_path: Path, name: str, force: bool
+) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "mine"
+    for path in (out / "pairs.npy", out / name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"format": "mine", "source": {}, "done": {}}')
+    before = content(out)
+    with pytest.raises(InputError, match="not empty and no store"):
+        ingest(edges, out, force=force)
+    assert content(out) == before
+
+
+def test_beginning_anew_removes_no_stranger(tmp_path: Path) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "store"
+    Stages(out, {"edges": "another"})
+    strangers = [out / "notes.txt", out / ".work" / "notes.txt", out / ".work/keys/notes.txt"]
+    for path in strangers:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    assert ingest(edges, out).graph.num_pairs == 1
+    assert [path.read_text() for path in strangers] == ["mine"] * 3
 
 
 def test_changed_stores_are_refused(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ that :func:`~maskgae.graph.readers.build.build_graph` makes of the same files.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from maskgae.graph.store import (
     SPARSE,
     WORK,
     Store,
+    is_store,
     open_store,
     write_manifest,
 )
@@ -55,6 +56,45 @@ Facts = dict[str, Any]
 
 #: Told of each stage when it begins.
 Listener = Callable[[str], None]
+
+
+#: The notes of an unfinished store in its work folder, and the mark by which they are known.
+STATE, UNFINISHED = "state.json", "maskgae-unfinished-store-1"
+
+#: What else its work folder may hold: sorted runs in folders, and arrays.
+RUNS, ARRAYS = ("keys", "rows", "draws"), ("high.npy", "weights.npy")
+
+
+def unfinished(folder: Path) -> Facts | None:
+    """The notes of an ingest that was not finished, if there was one in the folder."""
+    path = folder / WORK / STATE
+    if path.parent.is_symlink() or not path.is_file():
+        return None
+    with suppress(InputError):
+        known = read_json(path)
+        ours = isinstance(known, dict) and known.get("format") == UNFINISHED
+        if ours and all(isinstance(known.get(key), dict) for key in ("source", "done")):
+            return dict(known)
+    return None
+
+
+def drop_work(folder: Path) -> None:
+    """Removes what an ingest noted on its way, and nothing else; the notes themselves last."""
+    work = folder / WORK
+    if unfinished(folder) is not None:
+        for name in RUNS:
+            _drop_runs(work / name)
+        for name in (*ARRAYS, STATE):
+            (work / name).unlink(missing_ok=True)
+    with suppress(OSError):  # it is not there, or not ours alone
+        work.rmdir()
+
+
+def _drop_runs(folder: Path) -> None:
+    for path in folder.glob("[0-9]*.npy"):
+        path.unlink()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 class Stages:
@@ -69,12 +109,11 @@ class Stages:
     def __init__(self, folder: Path, source: Facts, listener: Listener | None = None) -> None:
         self.folder, self.work = folder, folder / WORK
         self.listener = listener
-        self._state = self.work / "state.json"
-        known = read_json(self._state) if self._state.exists() else None
+        known = unfinished(folder)
         if known is None or known["source"] != source:
             self._clear()
-            known = {"source": source, "done": {}}
-            write_json(self._state, known)
+            known = {"format": UNFINISHED, "source": source, "done": {}}
+            write_json(self.work / STATE, known)
         self._known: Facts = known
 
     def run(self, name: str, stage: Callable[[], Facts]) -> Facts:
@@ -83,14 +122,14 @@ class Stages:
             if self.listener is not None:
                 self.listener(name)
             self._known["done"][name] = stage()
-            write_json(self._state, self._known)
+            write_json(self.work / STATE, self._known)
         return dict(self._known["done"][name])
 
     def runs(self, name: str, *, empty: bool = False) -> SortedRuns:
         """Sorted runs of a stage, taken up or begun anew."""
         folder = self.work / name
         if empty:
-            shutil.rmtree(folder, ignore_errors=True)
+            _drop_runs(folder)
         folder.mkdir(parents=True, exist_ok=True)
         return SortedRuns(folder)
 
@@ -110,15 +149,14 @@ class Stages:
         kept = ("num_nodes", "num_pairs", "num_features", "label_names")
         about = {"name": name, "cleaning": asdict(cleaning), "notes": list(notes)}
         write_manifest(self.folder, about | {key: found[key] for key in kept})
-        shutil.rmtree(self.work)
+        drop_work(self.folder)
         return open_store(self.folder)
 
     def _clear(self) -> None:
-        """Takes away what another ingest left."""
-        shutil.rmtree(self.work, ignore_errors=True)
+        """Takes away what another ingest left; its notes, which tell that it was one, last."""
         for name in (MANIFEST, *FILES):
             (self.folder / name).unlink(missing_ok=True)
-        self.work.mkdir(parents=True, exist_ok=True)
+        drop_work(self.folder)
 
 
 def ingest(
@@ -152,8 +190,6 @@ def ingest(
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
     with locked(out), writing(out):
-        if (out / MANIFEST).exists():  # it may have been killed when only this was left to do
-            shutil.rmtree(out / WORK, ignore_errors=True)
         check_folder(out, force)
         table = _Table(nodes, label, missing, encoder)
         source = {"edges": _stamp(edges), "reading": dict(reading or {}), **table.source()}
@@ -202,11 +238,20 @@ def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store
 
 def check_folder(out: Path, force: bool) -> None:
     """Refuses a folder that holds a store already, or something else."""
-    names = {path.name for path in out.iterdir()} - {LOCK}
-    if MANIFEST in names and not force:
-        raise InputError(f"--out {out} is a store already: choose another, or --force to replace")
-    if names and not names & {MANIFEST, WORK}:
-        raise InputError(f"--out {out} is not empty and no store: choose another folder")
+    if is_store(out):
+        drop_work(out)  # it may have been killed when only this was left to do
+        if not force:
+            raise InputError(
+                f"--out {out} is a store already: choose another, or --force to replace"
+            )
+    elif unfinished(out) is None:
+        with suppress(OSError):
+            (out / WORK).rmdir()  # one that was killed before its first note
+        if names := {path.name for path in out.iterdir()} - {LOCK}:
+            raise InputError(
+                f"--out {out} is not empty and no store, there is {min(names)}: choose another "
+                "folder"
+            )
 
 
 def _stamp(path: Path) -> Facts:

@@ -43,7 +43,8 @@ from maskgae.graph.readers.parquet import ParquetTable
 from maskgae.graph.readers.sources import open_file
 
 MANIFEST, IDS, ENCODING = "manifest.json", "ids.parquet", "features.json"
-FORMAT = "maskgae-store-1"
+FAMILY = "maskgae-store-"
+FORMAT = f"{FAMILY}1"
 
 #: What an unfinished store keeps its notes in.
 WORK = ".work"
@@ -190,6 +191,15 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({str(self.folder)!r})"
+
+
+def is_store(folder: Path) -> bool:
+    """Whether the folder has the manifest of a store, of this format or another version of it."""
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except InputError:
+        return False
+    return isinstance(manifest, dict) and str(manifest.get("format")).startswith(FAMILY)
 
 
 def open_store(folder: Path) -> Store:
