@@ -20,6 +20,7 @@ ORDER = [
     "config",
     "files",
     "lock",
+    "replace",
     "tensors",
     "words",
     "graph",

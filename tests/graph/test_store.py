@@ -21,6 +21,7 @@ from maskgae.graph.ingest import Stages, ingest
 from maskgae.graph.readers import build_graph, fit_encoder, read_edges, read_nodes, text
 from maskgae.graph.sorting import SortedRuns
 from maskgae.graph.store import Store, open_store
+from maskgae.replace import NEW
 
 # Ids that must stay what they are, blank-separated and quoted ones apart.
 WORDS = ["007", "7", "NA", "null", "Zürich", "東京", "-0", "1e3", "x", "y", "0"]
@@ -281,6 +282,45 @@ def test_only_what_an_ingest_wrote_is_taken_for_a_store(
     with pytest.raises(InputError, match="not empty and no store"):
         ingest(edges, out, force=force)
     assert content(out) == before
+
+
+def test_a_store_stays_until_the_new_one_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2), (2, 3)]), tmp_path / "store"
+    ingest(edges, out)
+    (out / "notes.txt").write_text("mine")
+    old = content(out)
+    for rows in ([], [(1, "")]):
+        with pytest.raises(InputError):
+            ingest(write_csv(tmp_path / "bad.csv", rows), out, force=True)
+        kept = {name: data for name, data in content(out).items() if not name.startswith(NEW)}
+        assert kept == old
+        open_store(out).verify()
+    write_csv(edges, [(1, 2), (2, 3), (3, 4)])
+    assert ingest(edges, out, force=True).graph.num_pairs == 3
+    whole = ingest(edges, tmp_path / "whole")
+    assert content(out) == content(whole.folder) | {"notes.txt": b"mine"}
+
+
+def test_a_killed_replacement_goes_on(tmp_path: Path) -> None:
+    edges, out, begun = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "store", []
+    ingest(edges, out)
+    write_csv(edges, [(1, 2), (2, 3)])
+
+    def dying(stage: str) -> None:
+        begun.append(stage)
+        if begun.count("rows") == 1 == begun.count(stage) and stage == "rows":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(edges, out, force=True, listener=dying)
+    assert open_store(out).graph.num_pairs == 1
+    with pytest.raises(InputError, match="a store already"):
+        ingest(edges, out)
+    assert ingest(edges, out, force=True, listener=dying).graph.num_pairs == 2
+    assert begun.count("ids") == 1 and begun.count("rows") == 2
+    assert not (out / NEW).exists()
 
 
 def test_beginning_anew_removes_no_stranger(tmp_path: Path) -> None:

@@ -98,8 +98,8 @@ def demo(
         c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
     }
     classes = [packages[code] for code in range(graph.num_classes)]
-    with claimed(out, force=out == DEMO):
-        record = fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
+    with claimed(out, force=out == DEMO) as place:
+        record = fit_and_save(graph, settings, place, names, quiet=quiet, label_names=classes)
     screen.show_record(record, ["link"])
     screen.out.print()
     screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
@@ -153,6 +153,7 @@ def fit(
     """Train on your own graph, embed it, score held-out edges, and write a page to look at."""
     from maskgae.estimator import resolve_settings
     from maskgae.files import write_json
+    from maskgae.replace import begun
     from maskgae.runs import is_complete, load_weights
     from maskgae.training.parallel import launched, restarted
     from maskgae.training.plan import plan_fit
@@ -163,7 +164,8 @@ def fit(
     values = overrides(config, assignments, flags)
     weights = None if start is None else load_weights(start)
     if restarted():  # torchrun has lost a rank and started all of them again
-        resume, force = True, False
+        force = force and is_complete(out) and not begun(out)  # it was lost before its first step
+        resume = not force
     with launched(device) as (here, device):
         options = {"holdout": bool(holdout), "device": device, "start": weights}
         if not here.leads:
@@ -173,11 +175,11 @@ def fit(
             if agreed is not None:
                 follow(built.graph, agreed, out, resume, options)
             return
-        with claimed(out, force=force, resume=resume):
-            if resume and is_complete(out):
-                check_unchanged(out, values | {"mask.kind": mask, "seed": seed})
+        with claimed(out, force=force, resume=resume) as place:
+            if resume and is_complete(place):
+                check_unchanged(place, values | {"mask.kind": mask, "seed": seed})
                 here.agreed(None)
-                complete(out)
+                complete(place)
                 screen.out.print(f"{screen.plain(out)} is complete: nothing to do", soft_wrap=True)
                 return
             built, encoder, store = read_graph(edges, nodes, label, missing, how)
@@ -189,7 +191,7 @@ def fit(
             record = fit_and_save(
                 built.graph,
                 here.agreed(plan.settings),
-                out,
+                place,
                 built.ids,
                 quiet=quiet,
                 resume=resume,

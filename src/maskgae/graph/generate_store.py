@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from maskgae.errors import InputError
-from maskgae.files import writing
 from maskgae.graph.arrays import Array, array_file, write_array
 from maskgae.graph.assemble import PART
 from maskgae.graph.generate import (
@@ -25,14 +24,13 @@ from maskgae.graph.ingest import (
     Facts,
     Listener,
     Stages,
-    check_folder,
+    store_folder,
     write_features,
     write_ids,
 )
 from maskgae.graph.pairs import Cleaning
 from maskgae.graph.sorting import SortedRuns
-from maskgae.graph.store import Store
-from maskgae.lock import locked
+from maskgae.graph.store import Store, open_store
 from maskgae.rng import stream
 
 
@@ -62,18 +60,17 @@ def generate_store(
         request.pop(other)
     check_request(num_nodes, num_pairs, num_features, communities, homophily, exponent, words)
     source = stream(seed, "generate")
-    with locked(out), writing(out):
-        check_folder(out, force)
-        stages = Stages(out, {"generated": request}, listener)
+    with store_folder(out, force) as place:
+        stages = Stages(place, {"generated": request}, listener)
         plan = blueprint(num_nodes, num_pairs, communities, homophily, exponent, source)
         found = stages.run("draws", lambda: _draw(stages, plan, num_pairs))
         found |= stages.run("edges", lambda: _choose(stages, plan, num_pairs, found))
         found |= stages.finish_pairs(num_nodes)
 
         def write_nodes() -> Facts:
-            write_ids(out, np.arange(num_nodes))
-            write_array(out / "labels.npy", plan.labels.astype(np.int32))
-            _write_features(out, plan, num_features, signal, words)
+            write_ids(place, np.arange(num_nodes))
+            write_array(place / "labels.npy", plan.labels.astype(np.int32))
+            _write_features(place, plan, num_features, signal, words)
             return {
                 "num_nodes": num_nodes,
                 "num_features": num_features,
@@ -81,7 +78,8 @@ def generate_store(
             }
 
         found |= stages.run("nodes", write_nodes)
-        return stages.finish(name, found, Cleaning(isolated=found["isolated"]), [])
+        stages.finish(name, found, Cleaning(isolated=found["isolated"]), [])
+    return open_store(out)
 
 
 def _draw(stages: Stages, plan: Blueprint, num_pairs: int) -> Facts:

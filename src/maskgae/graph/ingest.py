@@ -16,8 +16,8 @@ that :func:`~maskgae.graph.readers.build.build_graph` makes of the same files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from maskgae.graph.store import (
     IDS,
     MANIFEST,
     SPARSE,
+    WHOLE,
     WORK,
     Store,
     is_store,
@@ -51,6 +52,7 @@ from maskgae.graph.store import (
     write_manifest,
 )
 from maskgae.lock import LOCK, locked
+from maskgae.replace import NEW, replacing, settle
 
 Facts = dict[str, Any]
 
@@ -142,7 +144,7 @@ class Stages:
             lambda: write_rows(self.runs("rows", empty=True), out, num_nodes, found["num_pairs"]),
         )
 
-    def finish(self, name: str, found: Facts, cleaning: Cleaning, notes: Sequence[str]) -> Store:
+    def finish(self, name: str, found: Facts, cleaning: Cleaning, notes: Sequence[str]) -> None:
         """Writes the manifest, which makes the folder a store, and clears up."""
         if self.listener is not None:
             self.listener("checksums")
@@ -150,7 +152,6 @@ class Stages:
         about = {"name": name, "cleaning": asdict(cleaning), "notes": list(notes)}
         write_manifest(self.folder, about | {key: found[key] for key in kept})
         drop_work(self.folder)
-        return open_store(self.folder)
 
     def _clear(self) -> None:
         """Takes away what another ingest left; its notes, which tell that it was one, last."""
@@ -182,18 +183,18 @@ def ingest(
         like: a run or store whose features the table is encoded like, instead of anew.
         reading: how to read the edges, by the arguments of
             :func:`~maskgae.graph.readers.read_edges`.
-        force: whether a store in ``out`` is replaced.
+        force: whether a store in ``out`` is replaced, once the new one is complete.
         listener: told of each stage when it begins.
     """
     flow, encoder = open_edges(edges, **(reading or {})), None
     if like is not None:
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
-    with locked(out), writing(out):
-        check_folder(out, force)
+    with store_folder(out, force) as place:
         table = _Table(nodes, label, missing, encoder)
         source = {"edges": _stamp(edges), "reading": dict(reading or {}), **table.source()}
-        return _ingest(flow, edges, table, Stages(out, source, listener))
+        _ingest(flow, edges, table, Stages(place, source, listener))
+    return open_store(out)
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class _Table:
         return read_nodes(self.path, ids=ids)
 
 
-def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store:
+def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
     out = stages.folder
     found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
     found |= stages.run("edges", lambda: _write_keys(stages, flow))
@@ -233,7 +234,17 @@ def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store
         isolated=found["isolated"],
     )
     notes = [*found["notes"], *_about_alone(found, table), str(cleaning)]
-    return stages.finish(flow.name, found, cleaning, notes)
+    stages.finish(flow.name, found, cleaning, notes)
+
+
+@contextmanager
+def store_folder(out: Path, force: bool) -> Iterator[Path]:
+    """Where to make a store, held against other processes; an old one stays until it is done."""
+    with locked(out), writing(out):
+        settle(out, WHOLE)
+        check_folder(out, force)
+        with replacing(out, WHOLE, anew=force) as place:
+            yield place
 
 
 def check_folder(out: Path, force: bool) -> None:
@@ -247,11 +258,13 @@ def check_folder(out: Path, force: bool) -> None:
     elif unfinished(out) is None:
         with suppress(OSError):
             (out / WORK).rmdir()  # one that was killed before its first note
-        if names := {path.name for path in out.iterdir()} - {LOCK}:
+        if names := {path.name for path in out.iterdir()} - {LOCK, NEW}:
             raise InputError(
                 f"--out {out} is not empty and no store, there is {min(names)}: choose another "
                 "folder"
             )
+    if (out / NEW).is_dir():
+        check_folder(out / NEW, force=True)
 
 
 def _stamp(path: Path) -> Facts:

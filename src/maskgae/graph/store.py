@@ -41,6 +41,7 @@ from maskgae.graph.pairs import Cleaning
 from maskgae.graph.readers.ids import IdArray, as_ids
 from maskgae.graph.readers.parquet import ParquetTable
 from maskgae.graph.readers.sources import open_file
+from maskgae.replace import settled
 
 MANIFEST, IDS, ENCODING = "manifest.json", "ids.parquet", "features.json"
 FAMILY = "maskgae-store-"
@@ -77,6 +78,9 @@ SPARSE = ("features_indptr", "features_indices", "features_values")
 
 #: All files that a store may have beside the manifest.
 FILES = (*(f"{name}.npy" for name in ARRAYS), IDS, ENCODING)
+
+#: All of its files; the last one makes it a store.
+WHOLE = (*FILES, MANIFEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +208,7 @@ def is_store(folder: Path) -> bool:
 
 def open_store(folder: Path) -> Store:
     """Opens a finished store; every file must be there with its size."""
+    settled(folder, WHOLE)
     if not (folder / MANIFEST).is_file():
         raise InputError(
             f"{folder} is not a finished store: there is no {MANIFEST} in it; give a file of "
