@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from maskgae.errors import InputError
+from maskgae.errors import InputError, RunError
 from maskgae.graph import Features, Graph, SparseFeatures, assemble, sorting
 from maskgae.graph.generate import generate
 from maskgae.graph.generate_store import generate_store
@@ -321,6 +321,55 @@ def test_a_killed_replacement_goes_on(tmp_path: Path) -> None:
     assert ingest(edges, out, force=True, listener=dying).graph.num_pairs == 2
     assert begun.count("ids") == 1 and begun.count("rows") == 2
     assert not (out / NEW).exists()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ids", [[1, 2, 3], [1, 4, 9], ["a", "c", "e"]])
+@pytest.mark.parametrize("more", [[0, 1], [5, 1], [99, 1], ["02", 1], ["b", "a"], ["zz", "a"]])
+def test_a_file_that_grows_while_it_is_ingested(
+    tmp_path: Path, ids: list[Any], more: list[Any], ending: str
+) -> None:
+    """The rows that come after the first reading name nodes that it did not find."""
+    edges, out = tmp_path / f"edges{ending}", tmp_path / "store"
+
+    def write(rows: Any) -> None:
+        if ending == ".csv":
+            write_csv(edges, rows)
+        else:
+            cells = np.array(rows, dtype=object).astype(str).T.tolist()
+            pq.write_table(pa.table(dict(zip(["source", "target"], cells, strict=True))), edges)
+
+    def growing(stage: str) -> None:
+        if stage == "edges" and not grown:
+            grown.append(stage)
+            write([*rows, more])
+
+    rows, grown = [ids[:2], ids[1:]], list[str]()
+    write(rows)
+    with pytest.raises(RunError, match="has changed while it was read"):
+        ingest(edges, out, listener=growing)
+    assert not (out / "manifest.json").exists()
+    ingest(edges, out).verify()
+    assert_same(open_store(out), in_memory(edges))
+
+
+@pytest.mark.parametrize("stage", ["edges", "pairs", "rows", "nodes"])
+@pytest.mark.parametrize("which", ["edges", "nodes"])
+def test_a_file_that_changes_at_any_stage(tmp_path: Path, stage: str, which: str) -> None:
+    """What it says now is all known, and only the files' stamps tell."""
+    edges = write_csv(tmp_path / "edges.csv", [(1, 2), (2, 3)])
+    nodes = write_csv(tmp_path / "nodes.csv", [(1, 5), (2, 6), (3, 7)], "id,x")
+    rows = {"edges": [(1, 2), (2, 3), (1, 3)], "nodes": [(1, 5), (2, 6), (3, 70)]}
+    heads = {"edges": "source,target", "nodes": "id,x"}
+
+    def changing(begun: str) -> None:
+        if begun == stage:
+            write_csv(tmp_path / f"{which}.csv", rows[which], heads[which])
+
+    with pytest.raises(RunError, match=rf"{which}\.csv has changed while it was read"):
+        ingest(edges, tmp_path / "store", nodes=nodes, listener=changing)
+    assert not (tmp_path / "store" / "manifest.json").exists()
+    ingest(edges, tmp_path / "store", nodes=nodes).verify()
 
 
 def test_beginning_anew_removes_no_stranger(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from maskgae.graph.features import Features, SparseFeatures
 from maskgae.graph.pairs import Cleaning
 from maskgae.graph.readers.build import table_ids
 from maskgae.graph.readers.encode import TableEncoder, encode_labels, fit_encoder
-from maskgae.graph.readers.flows import EdgeFlow, Numbering, open_edges
+from maskgae.graph.readers.flows import EdgeFlow, Numbering, changed, open_edges
 from maskgae.graph.readers.ids import IdArray, as_arrow, as_ids
 from maskgae.graph.readers.tables import NodeTable, read_nodes
 from maskgae.graph.sorting import SortedRuns
@@ -109,7 +109,7 @@ class Stages:
     """
 
     def __init__(self, folder: Path, source: Facts, listener: Listener | None = None) -> None:
-        self.folder, self.work = folder, folder / WORK
+        self.folder, self.work, self.source = folder, folder / WORK, source
         self.listener = listener
         known = unfinished(folder)
         if known is None or known["source"] != source:
@@ -186,13 +186,14 @@ def ingest(
         force: whether a store in ``out`` is replaced, once the new one is complete.
         listener: told of each stage when it begins.
     """
+    stamp = _stamp(edges)  # before anything of it is read
     flow, encoder = open_edges(edges, **(reading or {})), None
     if like is not None:
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
     with store_folder(out, force) as place:
         table = _Table(nodes, label, missing, encoder)
-        source = {"edges": _stamp(edges), "reading": dict(reading or {}), **table.source()}
+        source = {"edges": stamp, "reading": dict(reading or {}), **table.source()}
         _ingest(flow, edges, table, Stages(place, source, listener))
     return open_store(out)
 
@@ -224,7 +225,7 @@ class _Table:
 def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
     out = stages.folder
     found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
-    found |= stages.run("edges", lambda: _write_keys(stages, flow))
+    found |= stages.run("edges", lambda: _write_keys(stages, flow, edges))
     found |= stages.finish_pairs(found["num_nodes"], flow.weighted)
     found |= stages.run("nodes", lambda: _write_nodes(out, table))
     cleaning = Cleaning(
@@ -234,6 +235,9 @@ def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
         isolated=found["isolated"],
     )
     notes = [*found["notes"], *_about_alone(found, table), str(cleaning)]
+    for key, path in (("edges", edges), ("nodes", table.path)):
+        if path is not None and _stamp(path) != stages.source[key]:
+            raise changed(path)
     stages.finish(flow.name, found, cleaning, notes)
 
 
@@ -297,10 +301,10 @@ def _read_ids(out: Path) -> IdArray:
     return as_ids(pq.read_table(out / IDS)["id"])
 
 
-def _write_keys(stages: Stages, flow: EdgeFlow) -> Facts:
+def _write_keys(stages: Stages, flow: EdgeFlow, path: Path) -> Facts:
     """Numbers the ends of all edges and writes their keys as sorted runs."""
     ids = _read_ids(stages.folder)
-    number, runs = Numbering(ids), stages.runs("keys", empty=True)
+    number, runs = Numbering(ids, path), stages.runs("keys", empty=True)
     touched = np.zeros(len(ids), dtype=np.bool_)
     edges = proper = 0
     for source, target, weights in flow.batches():
