@@ -94,6 +94,26 @@ def test_what_was_not_completed_stays_beside(tmp_path: Path) -> None:
     assert content(tmp_path) == {**FRESH, "b": "half"}
 
 
+def test_a_third_one_is_not_taken_for_the_second(tmp_path: Path) -> None:
+    write(tmp_path, OLD)
+    write(tmp_path / NEW, FRESH)  # complete, and killed before the swap
+    with replacing(tmp_path, FILES, anew=True) as place:
+        write(place, {"b": "third"})
+    assert content(tmp_path)["whole"] == "old"
+    write(tmp_path / NEW, FRESH)
+    with replacing(tmp_path, FILES, anew=False):
+        pass
+    assert content(tmp_path)["whole"] == "new"
+
+
+def test_a_stranger_among_the_new_files_stays(tmp_path: Path) -> None:
+    write(tmp_path, OLD)
+    with replacing(tmp_path, FILES, anew=True) as place:
+        write(place, {**FRESH, "mine": "kept"})
+    settled(tmp_path, FILES)
+    assert content(tmp_path) == {**FRESH, f"{MOVING}/mine": "kept"}
+
+
 def test_nothing_begun_leaves_nothing(tmp_path: Path) -> None:
     write(tmp_path, OLD)
     with pytest.raises(KeyError), replacing(tmp_path, FILES, anew=True):

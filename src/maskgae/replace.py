@@ -41,6 +41,8 @@ def replacing(folder: Path, files: Sequence[str], *, anew: bool) -> Iterator[Pat
     with writing(folder):
         aside.mkdir(exist_ok=True)
         sweep(aside)
+        if anew:  # else a third one that is stopped would pass for the second, which was complete
+            (aside / files[-1]).unlink(missing_ok=True)
     try:
         yield aside
         if (aside / files[-1]).is_file():
@@ -85,7 +87,9 @@ def _remove_others(folder: Path, ready: Path, files: Sequence[str]) -> None:
 
 def settled(folder: Path, files: Sequence[str]) -> None:
     """Finishes a swap that was cut off, before a folder is read."""
-    if _is_folder(folder / READY) or _is_folder(folder / MOVING):
+    if _is_folder(folder / READY) or (
+        _is_folder(folder / MOVING) and present(folder / MOVING, files)
+    ):
         with locked(folder):
             settle(folder, files)
 

@@ -168,7 +168,8 @@ def _strangers(path: Path) -> list[Path]:
     """What of an entry of a run folder no run writes."""
     if path.name in FILES and path.is_file():
         return []
-    if path.is_symlink() or not path.is_dir() or path.name not in (GRAPH, CHECKPOINTS, *ASIDE):
+    linked = path.is_symlink() and path.name != CHECKPOINTS  # which may lie on another disk
+    if linked or not path.is_dir() or path.name not in (GRAPH, CHECKPOINTS, *ASIDE):
         return [path]
     if path.name in ASIDE:
         return [path / name for name in contents(path, foreign=True)]

@@ -15,6 +15,7 @@ import torch
 
 from maskgae.errors import InputError, RunError
 from maskgae.graph import Features, Graph, SparseFeatures, assemble, sorting
+from maskgae.graph import ingest as ingesting
 from maskgae.graph.generate import generate
 from maskgae.graph.generate_store import generate_store
 from maskgae.graph.ingest import Stages, ingest
@@ -370,6 +371,28 @@ def test_a_file_that_changes_at_any_stage(tmp_path: Path, stage: str, which: str
         ingest(edges, tmp_path / "store", nodes=nodes, listener=changing)
     assert not (tmp_path / "store" / "manifest.json").exists()
     ingest(edges, tmp_path / "store", nodes=nodes).verify()
+
+
+@pytest.mark.parametrize("name", ["drop_work", "write_manifest"])
+def test_a_replacement_killed_at_its_end_is_made_up_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "store"
+    ingest(edges, out)
+    write_csv(edges, [(1, 2), (2, 3)])
+    real = getattr(ingesting, name)
+
+    def dying(folder: Path, *more: Any) -> None:
+        if folder.name == NEW and (folder / "pairs.npy").exists():
+            real(folder, *more)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ingesting, name, dying)
+        ingest(edges, out, force=True)
+    assert open_store(out).graph.num_pairs == 1
+    assert ingest(edges, out, force=True).graph.num_pairs == 2
+    assert content(out) == content(ingest(edges, tmp_path / "whole").folder)
 
 
 def test_beginning_anew_removes_no_stranger(tmp_path: Path) -> None:

@@ -262,13 +262,17 @@ def check_folder(out: Path, force: bool) -> None:
     elif unfinished(out) is None:
         with suppress(OSError):
             (out / WORK).rmdir()  # one that was killed before its first note
-        if names := {path.name for path in out.iterdir()} - {LOCK, NEW}:
-            raise InputError(
-                f"--out {out} is not empty and no store, there is {min(names)}: choose another "
-                "folder"
-            )
+        _check_names(out, {LOCK, NEW})
     if (out / NEW).is_dir():
-        check_folder(out / NEW, force=True)
+        _check_names(out / NEW, {WORK, *WHOLE})
+
+
+def _check_names(folder: Path, known: set[str]) -> None:
+    if names := {path.name for path in folder.iterdir()} - known:
+        raise InputError(
+            f"--out {folder} is not empty and no store, there is {min(names)}: choose another "
+            "folder"
+        )
 
 
 def _stamp(path: Path) -> Facts:
