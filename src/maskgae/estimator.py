@@ -134,14 +134,12 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
     def save(self, folder: str | Path) -> None:
         """Writes a run folder, in place of the run that is there."""
-        from maskgae.base.lock import locked
-        from maskgae.run.folder import check_replaceable, clear_run, save_run
+        from maskgae.run.folder import check_replaceable, clear_results, run_folder, save_run
 
         fit, folder = self._fit(), Path(folder)
-        check_replaceable(folder)
-        with locked(folder):
-            clear_run(folder)
-            save_run(folder, fit, self.names_)
+        with run_folder(folder, check_replaceable, anew=True) as place:
+            clear_results(place)
+            save_run(place, fit, self.names_)
 
     @classmethod
     def load(cls, folder: str | Path) -> MaskGAE:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,55 @@ def test_what_cannot_be_locked_is_named(tmp_path: Path) -> None:
         locked(tmp_path / "file/run"),
     ):
         pass
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "hard link", "pipe", "folder", "file"])
+def test_what_is_no_lock_is_left_alone(tmp_path: Path, kind: str) -> None:
+    folder, thesis = tmp_path / "run", tmp_path / "thesis.txt"
+    folder.mkdir()
+    path = folder / LOCK
+    thesis.write_text("years of work")
+    makes: dict[str, Callable[[], object]] = {
+        "link": lambda: path.symlink_to(thesis),
+        "dangling": lambda: path.symlink_to(tmp_path / "nothing"),
+        "hard link": lambda: path.hardlink_to(thesis),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "file": lambda: path.write_text("the user's"),
+    }
+    makes[kind]()
+    before = path.lstat()
+    with pytest.raises(InputError, match=r"\.lock .*nothing was touched"), locked(folder):
+        pass
+    assert thesis.read_text() == "years of work" and not (tmp_path / "nothing").exists()
+    after = path.lstat()
+    assert os.path.samestat(before, after) and before.st_size == after.st_size
+
+
+def test_a_link_that_comes_in_between_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    (tmp_path / LOCK).symlink_to(tmp_path / "thesis.txt")
+    monkeypatch.setattr("maskgae.base.lock._check_ours", lambda path: None)
+    with pytest.raises(InputError, match="could not be locked"), locked(tmp_path):
+        pass
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_lock_that_is_removed_while_it_is_taken_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, tries = os.open, []
+
+    def removing(path: str, *how: int) -> int:
+        handle = real(path, *how)
+        if str(path).endswith(LOCK):
+            tries.append(path)
+            if len(tries) == 1:
+                Path(path).unlink()
+        return handle
+
+    monkeypatch.setattr(os, "open", removing)
+    with locked(tmp_path):
+        assert len(tries) == 2 and (tmp_path / LOCK).read_text() == str(os.getpid())

@@ -129,8 +129,21 @@ class Site:
     def play(self, resume: bool) -> Callable[[], None]:
         return lambda: self.scene.play(self.folder, self.out, resume)
 
+    def furnish(self) -> None:
+        """Puts in place what the scene begins with."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        before, old = self.scene.before, self.folder / "old"
+        if before is None:
+            return
+        if not old.exists() and waited(fork(lambda: before(self.folder, old, False), self.log)):
+            raise SystemExit(
+                f"{self.scene.name} has nothing to begin with:\n{self.log.read_text()}"
+            )
+        shutil.copytree(old, self.out)
+
     def rehearse(self) -> None:
         """Plays the scene undisturbed."""
+        self.furnish()
         started = time.perf_counter()
         code = waited(fork(self.play(False), self.log))
         self.seconds = time.perf_counter() - started
@@ -141,7 +154,7 @@ class Site:
 
     def disturb(self, rng: random.Random, sent: list[int]) -> None:
         """Plays the scene, sends it signals at random moments, and lets it end."""
-        shutil.rmtree(self.out, ignore_errors=True)
+        self.furnish()
         self.log.unlink(missing_ok=True)
         resume = False
         for each in sent:
@@ -171,14 +184,18 @@ class Site:
         elif sent == signal.SIGKILL:
             self.counts["kills"] += code == -sent
             self.counts["amid a write"] += bool(list(self.out.rglob(".*.tmp")))
-            self.counts["with checkpoints"] += bool(list(self.out.glob("checkpoints/epoch-*")))
+            self.counts["with checkpoints"] += bool(list(self.out.rglob("checkpoints/epoch-*")))
         else:
             self.counts["signals"] += code in (128 + sent, -sent)
         if code not in (0, -sent, 128 + sent):
             self.problems.append(f"ended with {code}:\n{self.log.read_text()[-2000:]}")
-        if waited(fork(lambda: scenes.check_readable(self.out), self.log)):
+        if waited(fork(self._read, self.log)):
             self.counts["unreadable"] += 1
             self.problems.append(f"left an unreadable file:\n{self.log.read_text()[-2000:]}")
+
+    def _read(self) -> None:
+        self.scene.readable(self.out)  # which finishes what was cut off, so it comes first
+        scenes.check_readable(self.out)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -31,14 +31,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from maskgae.base.replace import ASIDE
+
 SOURCE = Path(__file__).with_name("faults.c")
 COUNT, KINDS = 0, {"full": 1, "broken": 2, "short": 3, "short_then_full": 4}
 
 #: The one result that is never written over another.
 STORE = "store"
 
-#: What is no result: the lock of a process, and what an ingest that was stopped goes on from.
-PASSING = {".lock", ".work"}
+#: What is no result: the lock of a process, what an ingest that was stopped goes on from, and what
+#: is not yet in its place.
+PASSING = {".lock", ".work", *ASIDE}
 
 Writer = Callable[[Path], None]
 
@@ -106,8 +109,17 @@ def attacked(
                     _restore(folder, old)
                     _, failed, said = faults.run(write, folder, number, k)
                     if failed:
+                        _read(folder)
                         wrong = _wrong(said, content(folder), old, new)
                         yield kind, k, wrong or _not_mended(write, folder, said, new)
+
+
+def _read(folder: Path) -> None:
+    """Begins to read the folder as a run, which finishes what was cut off."""
+    from maskgae.base.replace import settled
+    from maskgae.run.folder import WHOLE
+
+    settled(folder, WHOLE)
 
 
 def _restore(folder: Path, files: dict[str, bytes]) -> None:
@@ -168,6 +180,7 @@ def writers() -> dict[str, Writer]:
         page = render(report_data(load_run(Path(name))), Stream(0, ("report",)))
     made: dict[str, Writer] = {
         "run folder": lambda folder: save_run(folder, fit, ids),
+        "run replaced": _replacing_writer(fit, ids),
         "record": lambda folder: write_json(folder / "record.json", fit.record),
         "checkpoint": lambda folder: write_tensors(
             folder / "epoch-000001.safetensors", fit.net.state_dict(), {"epoch": 1}
@@ -178,6 +191,18 @@ def writers() -> dict[str, Writer]:
     for ending in ("parquet", "csv", "tsv", "npz", "npy"):
         made[f"embedding .{ending}"] = _embedding_writer(write_embeddings, ending, ids, fit)
     return made
+
+
+def _replacing_writer(fit: Any, ids: Any) -> Writer:
+    """Writes a run over another, as ``fit --force`` and ``MaskGAE.save`` do."""
+    from maskgae.run.folder import check_replaceable, clear_results, run_folder, save_run
+
+    def write(folder: Path) -> None:
+        with run_folder(folder, check_replaceable, anew=True) as place:
+            clear_results(place)
+            save_run(place, fit, ids)
+
+    return write
 
 
 def _store_writer(graph: Any) -> Writer:

@@ -17,10 +17,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from maskgae.base.replace import begun
 from maskgae.base.tensors import read_tensors
 from maskgae.cli import main
 from maskgae.datasets.generated import generate
 from maskgae.lab import Store, make_cell, run_missing, runner
+from maskgae.run.folder import load_run
+from maskgae.store.store import open_store
 from maskgae.training import Checkpoints
 
 #: What the commands would import themselves, and late.
@@ -32,10 +35,17 @@ for name in (*(f"maskgae.{part}" for part in LATE), *LIBRARIES):
 
 @dataclass(frozen=True)
 class Scene:
-    """A command: from a folder with input into another one, the first time or again."""
+    """A command: from a folder with input into another one, the first time or again.
+
+    Args:
+        before: makes what it replaces, which must stay readable until the new one is.
+        readable: reads what is in the folder whatever happened.
+    """
 
     name: str
     play: Callable[[Path, Path, bool], None]
+    before: Callable[[Path, Path, bool], None] | None = None
+    readable: Callable[[Path], object] = lambda folder: None
 
 
 def prepare(folder: Path) -> None:
@@ -49,12 +59,12 @@ def prepare(folder: Path) -> None:
     (folder / "nodes.csv").write_text("id,a,b,c,d,group\n" + "\n".join(lines) + "\n")
 
 
-def fit(*options: str) -> Callable[[Path, Path, bool], None]:
+def fit(*options: str) -> Callable[..., None]:
     """``maskgae fit`` with some options."""
 
-    def play(folder: Path, out: Path, resume: bool) -> None:
+    def play(folder: Path, out: Path, resume: bool, *more: str) -> None:
         table = ["--nodes", str(folder / "nodes.csv"), "--label", "group"]
-        given = ["fit", str(folder / "edges.csv"), *table, "--out", str(out), *options]
+        given = ["fit", str(folder / "edges.csv"), *table, "--out", str(out), *options, *more]
         sys.argv = ["maskgae", *given, "--threads", "1", "--quiet", *(["--resume"] * resume)]
         main()
 
@@ -83,6 +93,21 @@ def ingest(folder: Path, out: Path, resume: bool) -> None:
             raise
 
 
+def forced(play: Callable[..., None]) -> Callable[[Path, Path, bool], None]:
+    """A fit over another run: with ``--resume`` once the new one is begun."""
+
+    def replacing(folder: Path, out: Path, resume: bool) -> None:
+        play(folder, out, begun(out), *([] if begun(out) else ["--force"]))
+
+    return replacing
+
+
+def ingest_again(folder: Path, out: Path, resume: bool) -> None:
+    """``maskgae ingest --force`` without the table that the old store was made with."""
+    sys.argv = ["maskgae", "ingest", str(folder / "edges.csv"), "--out", str(out), "--force"]
+    main()
+
+
 def records(folder: Path, out: Path, resume: bool) -> None:
     """The runner's records of two cells, on a graph in the place of a dataset."""
     graph = generate(90, 300, num_features=4, communities=3, seed=3)
@@ -96,6 +121,7 @@ def records(folder: Path, out: Path, resume: bool) -> None:
 QUICK = ("--set", "training.eval_every=5", "--set", "training.patience=0")
 LONG = ("--set", "training.epochs=200")
 LAST = ("--set", "training.select=last")  # weights that know every step
+SHORT = ("--set", "training.epochs=2", "--checkpoint-every", "1")
 BLOCKS = ("--set", "training.fanouts=[5, 5]", "--set", "training.batch_pairs=100")
 VECTORS = ("--set", "encoder.node_embedding=256", "--set", "training.average=0.9")
 
@@ -107,6 +133,8 @@ SCENES = (
     Scene("batches", every_step(fit(*QUICK, *LAST, *BLOCKS, "--set", "training.epochs=8"))),
     Scene("ingesting", ingest),
     Scene("results", fit("--set", "training.epochs=2")),
+    Scene("replacing", forced(fit(*SHORT)), fit(*SHORT, "--seed", "1"), load_run),
+    Scene("ingesting again", ingest_again, ingest, lambda out: open_store(out).verify()),
     Scene("records", records),
 )
 

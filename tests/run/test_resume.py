@@ -13,10 +13,12 @@ from typer.testing import CliRunner, Result
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.files import write_text
 from maskgae.base.lock import locked
+from maskgae.base.replace import NEW
 from maskgae.base.tensors import read_tensors
 from maskgae.cli import app, folder
 from maskgae.cli.signals import Signals
 from maskgae.datasets.generated import generate
+from maskgae.run.folder import load_run
 
 QUICK = ("--set", "training.epochs=6", "--set", "training.eval_every=2", "--threads", "1")
 
@@ -144,15 +146,88 @@ def test_what_differs_is_named(
     assert fit(edges, out, "--resume", "--checkpoint-every", "1").exit_code == 0
 
 
-def test_a_forced_run_leaves_nothing_of_the_old_one(
-    edges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def files(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_a_forced_run_stays_beside_the_old_one_and_leaves_nothing_of_it(
+    edges: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "run"
-    fit(edges, out)
+    fit(edges, out, "--seed", "1")
     write_text(out / "features.json", "of an older run")
-    signals_at(monkeypatch, 2, signal.SIGTERM)
-    assert fit(edges, out, "--force").exit_code == 143
-    assert {path.name for path in out.iterdir()} == {"checkpoints"}
+    old = files(out)
+    with monkeypatch.context() as patch:
+        signals_at(patch, 3, signal.SIGTERM)
+        assert fit(edges, out, "--force").exit_code == 143
+    assert {path.name for path in (out / NEW).iterdir()} == {"checkpoints"}
+    assert {name: data for name, data in files(out).items() if not name.startswith(NEW)} == old
+    assert load_run(out).net.settings.seed == 1
+    resumed = fit(edges, out, "--resume")
+    assert resumed.exit_code == 0 and "going on from" in resumed.output
+    assert same_results(out, whole) and files(out).keys() == files(whole).keys()
+    assert {path.name for path in out.iterdir()} == {path.name for path in whole.iterdir()}
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_ranks_that_are_started_again_go_on_with_what_was_asked_for(
+    edges: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, complete: bool
+) -> None:
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        if not complete:
+            signals_at(patch, 3, signal.SIGTERM)
+        fit(edges, out, *(["--seed", "1"] if complete else []))
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    again = fit(edges, out, "--force")
+    assert ("going on from" in again.output) != complete
+    assert same_results(out, whole)
+
+
+@pytest.mark.parametrize("wrong", ["malformed", "few", "weights", "missing"])
+@pytest.mark.parametrize("complete", [True, False])
+def test_bad_input_replaces_nothing(
+    edges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, complete: bool
+) -> None:
+    out, bad, more = tmp_path / "run", tmp_path / "bad.csv", []
+    with monkeypatch.context() as patch:
+        if not complete:
+            signals_at(patch, 3, signal.SIGINT)
+        fit(edges, out)
+    if wrong == "weights":
+        fit(edges, tmp_path / "other", "--dim", "16")
+        bad, more = edges, ["--from", tmp_path / "other", "--dim", "8"]
+    elif wrong != "missing":
+        bad.write_text("a,b\nc\n" if wrong == "malformed" else "a,b\n")
+    old = files(out)
+    with pytest.raises(InputError):
+        fit(bad, out, "--force", *more)
+    assert files(out) == old and not (out / NEW).exists()
+
+
+def test_a_stopped_run_is_replaced_once_the_new_one_begins(
+    edges: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        signals_at(patch, 3, signal.SIGINT)
+        fit(edges, out, "--seed", "1")
+    assert fit(edges, out, "--force").exit_code == 0
+    assert same_results(out, whole) and files(out).keys() == files(whole).keys()
+
+
+@pytest.mark.parametrize("name", ["report.html", "config.toml", "graph/thesis.txt"])
+@pytest.mark.parametrize("how", ["--force", "--resume"])
+def test_what_only_has_the_name_of_a_result_is_left_alone(
+    edges: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    path = tmp_path / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    with pytest.raises(InputError, match=name):
+        fit(edges, tmp_path / "mine", how)
+    assert files(tmp_path / "mine") == {name: b"mine"}
 
 
 def test_a_complete_run_with_other_settings_is_not_what_was_asked_for(

@@ -13,12 +13,14 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from maskgae.base.errors import InputError
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.replace import NEW
 from maskgae.data import Features, Graph, SparseFeatures
 from maskgae.datasets.generated import generate
 from maskgae.datasets.generated_store import generate_store
 from maskgae.io import build_graph, fit_encoder, read_edges, read_nodes, text
 from maskgae.store import assemble, sorting
+from maskgae.store import ingest as ingesting
 from maskgae.store.ingest import Stages, ingest
 from maskgae.store.sorting import SortedRuns
 from maskgae.store.store import Store, open_store
@@ -201,7 +203,8 @@ def test_an_edge_without_a_row_is_refused(tmp_path: Path) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("stage", ["ids", "edges", "pairs", "rows", "nodes", "checksums"])
@@ -264,6 +267,144 @@ def test_folders_that_are_in_use_are_refused(tmp_path: Path) -> None:
         ingest(edges, tmp_path)
     with pytest.raises(InputError, match="could not be locked"):
         ingest(edges, edges)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(
+    "name", [".work/thesis.txt", ".work/state.json", "manifest.json", "labels.npy"]
+)
+def test_only_what_an_ingest_wrote_is_taken_for_a_store(
+    tmp_path: Path, name: str, force: bool
+) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "mine"
+    for path in (out / "pairs.npy", out / name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"format": "mine", "source": {}, "done": {}}')
+    before = content(out)
+    with pytest.raises(InputError, match="not empty and no store"):
+        ingest(edges, out, force=force)
+    assert content(out) == before
+
+
+def test_a_store_stays_until_the_new_one_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2), (2, 3)]), tmp_path / "store"
+    ingest(edges, out)
+    (out / "notes.txt").write_text("mine")
+    old = content(out)
+    for rows in ([], [(1, "")]):
+        with pytest.raises(InputError):
+            ingest(write_csv(tmp_path / "bad.csv", rows), out, force=True)
+        kept = {name: data for name, data in content(out).items() if not name.startswith(NEW)}
+        assert kept == old
+        open_store(out).verify()
+    write_csv(edges, [(1, 2), (2, 3), (3, 4)])
+    assert ingest(edges, out, force=True).graph.num_pairs == 3
+    whole = ingest(edges, tmp_path / "whole")
+    assert content(out) == content(whole.folder) | {"notes.txt": b"mine"}
+
+
+def test_a_killed_replacement_goes_on(tmp_path: Path) -> None:
+    edges, out, begun = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "store", []
+    ingest(edges, out)
+    write_csv(edges, [(1, 2), (2, 3)])
+
+    def dying(stage: str) -> None:
+        begun.append(stage)
+        if begun.count("rows") == 1 == begun.count(stage) and stage == "rows":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(edges, out, force=True, listener=dying)
+    assert open_store(out).graph.num_pairs == 1
+    with pytest.raises(InputError, match="a store already"):
+        ingest(edges, out)
+    assert ingest(edges, out, force=True, listener=dying).graph.num_pairs == 2
+    assert begun.count("ids") == 1 and begun.count("rows") == 2
+    assert not (out / NEW).exists()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ids", [[1, 2, 3], [1, 4, 9], ["a", "c", "e"]])
+@pytest.mark.parametrize("more", [[0, 1], [5, 1], [99, 1], ["02", 1], ["b", "a"], ["zz", "a"]])
+def test_a_file_that_grows_while_it_is_ingested(
+    tmp_path: Path, ids: list[Any], more: list[Any], ending: str
+) -> None:
+    """The rows that come after the first reading name nodes that it did not find."""
+    edges, out = tmp_path / f"edges{ending}", tmp_path / "store"
+
+    def write(rows: Any) -> None:
+        if ending == ".csv":
+            write_csv(edges, rows)
+        else:
+            cells = np.array(rows, dtype=object).astype(str).T.tolist()
+            pq.write_table(pa.table(dict(zip(["source", "target"], cells, strict=True))), edges)
+
+    def growing(stage: str) -> None:
+        if stage == "edges" and not grown:
+            grown.append(stage)
+            write([*rows, more])
+
+    rows, grown = [ids[:2], ids[1:]], list[str]()
+    write(rows)
+    with pytest.raises(RunError, match="has changed while it was read"):
+        ingest(edges, out, listener=growing)
+    assert not (out / "manifest.json").exists()
+    ingest(edges, out).verify()
+    assert_same(open_store(out), in_memory(edges))
+
+
+@pytest.mark.parametrize("stage", ["edges", "pairs", "rows", "nodes"])
+@pytest.mark.parametrize("which", ["edges", "nodes"])
+def test_a_file_that_changes_at_any_stage(tmp_path: Path, stage: str, which: str) -> None:
+    """What it says now is all known, and only the files' stamps tell."""
+    edges = write_csv(tmp_path / "edges.csv", [(1, 2), (2, 3)])
+    nodes = write_csv(tmp_path / "nodes.csv", [(1, 5), (2, 6), (3, 7)], "id,x")
+    rows = {"edges": [(1, 2), (2, 3), (1, 3)], "nodes": [(1, 5), (2, 6), (3, 70)]}
+    heads = {"edges": "source,target", "nodes": "id,x"}
+
+    def changing(begun: str) -> None:
+        if begun == stage:
+            write_csv(tmp_path / f"{which}.csv", rows[which], heads[which])
+
+    with pytest.raises(RunError, match=rf"{which}\.csv has changed while it was read"):
+        ingest(edges, tmp_path / "store", nodes=nodes, listener=changing)
+    assert not (tmp_path / "store" / "manifest.json").exists()
+    ingest(edges, tmp_path / "store", nodes=nodes).verify()
+
+
+@pytest.mark.parametrize("name", ["drop_work", "write_manifest"])
+def test_a_replacement_killed_at_its_end_is_made_up_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "store"
+    ingest(edges, out)
+    write_csv(edges, [(1, 2), (2, 3)])
+    real = getattr(ingesting, name)
+
+    def dying(folder: Path, *more: Any) -> None:
+        if folder.name == NEW and (folder / "pairs.npy").exists():
+            real(folder, *more)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ingesting, name, dying)
+        ingest(edges, out, force=True)
+    assert open_store(out).graph.num_pairs == 1
+    assert ingest(edges, out, force=True).graph.num_pairs == 2
+    assert content(out) == content(ingest(edges, tmp_path / "whole").folder)
+
+
+def test_beginning_anew_removes_no_stranger(tmp_path: Path) -> None:
+    edges, out = write_csv(tmp_path / "edges.csv", [(1, 2)]), tmp_path / "store"
+    Stages(out, {"edges": "another"})
+    strangers = [out / "notes.txt", out / ".work" / "notes.txt", out / ".work/keys/notes.txt"]
+    for path in strangers:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    assert ingest(edges, out).graph.num_pairs == 1
+    assert [path.read_text() for path in strangers] == ["mine"] * 3
 
 
 def test_changed_stores_are_refused(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.files import sweep
@@ -23,12 +25,12 @@ def locked(folder: Path) -> Iterator[None]:
     one left half-written is swept up first; a folder made for nothing goes away again.
     """
     path, made = folder / LOCK, not folder.exists()
+    # The hook gets the locked file itself, whatever has become of its name.
+    lock = FileLock(path, blocking=False, fallback_to_soft=False, on_acquired=_sign)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = _acquire(path)
-        while not _same_file(handle, path):  # its holder removed it just before we got it
-            os.close(handle)
-            handle = _acquire(path)
+        _check_ours(path)
+        _acquire(lock, path)
     except OSError as error:
         raise InputError(
             f"{path} could not be locked ({error.strerror}): choose another place"
@@ -37,32 +39,61 @@ def locked(folder: Path) -> Iterator[None]:
         sweep(folder)
         yield
     finally:
-        with suppress(OSError):
+        with suppress(OSError):  # on Windows a locked file stays, and the release removes it
             path.unlink()
-            if made:
+        lock.release()
+        if made:
+            with suppress(OSError):
                 folder.rmdir()  # which does nothing to one that has something in it
-        os.close(handle)
 
 
-def _acquire(path: Path) -> int:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+def _check_ours(path: Path) -> None:
+    """Refuses what no lock is, since the number of the process is written over it."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(handle, 20).decode(errors="replace") or "unknown"
-        os.close(handle)
-        raise RunError(
-            f"{path.parent} is in use by another run (process {holder}): wait for it to end, or "
-            "choose another folder"
-        ) from None
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1 and _is_number(path, found.st_size):
+            return
+    except FileNotFoundError:
+        return
+    raise InputError(
+        f"{path} must be a file with the number of a process, and it is something else: nothing "
+        "was touched; choose another folder"
+    )
+
+
+def _is_number(path: Path, size: int) -> bool:
+    try:
+        text = path.read_bytes() if size <= 20 else b"more"
+    except PermissionError:  # as Windows answers where the file is locked
+        return True
+    return not text or text.isdigit()
+
+
+def _acquire(lock: FileLock, path: Path) -> None:
+    while True:
+        try:
+            lock.acquire()
+            return
+        except Timeout:
+            holder = _holder(path)
+        if holder is not None:  # else it was removed just now, with the lock
+            raise RunError(
+                f"{path.parent} is in use by another run (process {holder}): wait for it to end, "
+                "or choose another folder"
+            )
+
+
+def _holder(path: Path) -> str | None:
+    """The process that a lock names; none where the lock is gone."""
+    try:
+        return path.read_bytes()[:20].decode(errors="replace") or "unknown"
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return "unknown"
+
+
+def _sign(handle: int) -> None:
     with suppress(OSError):  # on a full disk the lock holds without its holder's number
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
-    return handle
-
-
-def _same_file(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False

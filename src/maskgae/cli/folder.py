@@ -15,16 +15,14 @@ from maskgae.cli.signals import Signals, resume_command
 
 
 @contextmanager
-def claimed(out: Path, *, force: bool = False, resume: bool = False) -> Iterator[None]:
-    """Holds the run folder against other processes, once it is fit to be written to."""
-    from maskgae.base.lock import locked
+def claimed(out: Path, *, force: bool = False, resume: bool = False) -> Iterator[Path]:
+    """Holds the run folder against other processes, and gives the place to write the run to."""
+    from maskgae.run.folder import run_folder
 
     if force and resume:
         raise InputError("--force starts again and --resume goes on: choose one of them")
-    _check_folder(out, force, resume)
-    with locked(out):
-        _check_folder(out, force, resume)  # another run may have ended since
-        yield
+    with run_folder(out, lambda _: _check_folder(out, force, resume), anew=force) as place:
+        yield place
 
 
 def _check_folder(out: Path, force: bool, resume: bool) -> None:
@@ -39,6 +37,8 @@ def _check_folder(out: Path, force: bool, resume: bool) -> None:
             f"--out {out} is not empty, there is {names[0]}: choose another folder, or in 'maskgae "
             "fit' --resume to go on with a run that was stopped, or --force to replace one"
         )
+    if resume:
+        check_replaceable(out)
 
 
 def check_unchanged(out: Path, asked: Mapping[str, Any]) -> None:
@@ -74,12 +74,9 @@ def fit_and_save(
         resume: whether to go on from the folder's checkpoints; ``None`` for a run that keeps none.
     """
     from maskgae.run.fitting import fit_graph
-    from maskgae.run.folder import CHECKPOINTS, clear_run, save_run
-    from maskgae.training.checkpoint import checkpoint_paths
+    from maskgae.run.folder import clear_results, save_run
 
     signals, checkpoints = Signals(), None
-    if not resume or not checkpoint_paths(out / CHECKPOINTS):
-        clear_run(out)
     if resume is not None:
         checkpoints = _checkpoints(
             out, settings, resume=resume, stop=signals.asked_to_stop, notice=screen.notice
@@ -96,6 +93,7 @@ def fit_and_save(
         screen.notice(f"{stopped}; to go on:")
         screen.err.print(resume_command(), soft_wrap=True, markup=False)
         raise typer.Exit(128 + signals.received) from None
+    clear_results(out)  # of a run that was stopped here, and now there is another
     save_run(out, result, ids, **about)
     complete(out)
     return result.record

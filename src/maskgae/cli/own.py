@@ -108,6 +108,7 @@ def fit(
 ) -> None:
     """Train on your own graph, embed it, score held-out edges, and write a page to look at."""
     from maskgae.base.files import write_json
+    from maskgae.base.replace import begun
     from maskgae.run.defaults import resolve_settings
     from maskgae.run.folder import is_complete, load_weights
     from maskgae.run.plan import plan_fit
@@ -119,7 +120,8 @@ def fit(
     values = overrides(config, assignments, flags)
     weights = None if start is None else load_weights(start)
     if restarted():  # torchrun has lost a rank and started all of them again
-        resume, force = True, False
+        force = force and is_complete(out) and not begun(out)  # it was lost before its first step
+        resume = not force
     with launched(device) as (here, device):
         options = {"holdout": bool(holdout), "device": device, "start": weights}
         if not here.leads:
@@ -129,11 +131,11 @@ def fit(
             if agreed is not None:
                 follow(built.graph, agreed, out, resume, options)
             return
-        with claimed(out, force=force, resume=resume):
-            if resume and is_complete(out):
-                check_unchanged(out, values | {"mask.kind": mask, "seed": seed})
+        with claimed(out, force=force, resume=resume) as place:
+            if resume and is_complete(place):
+                check_unchanged(place, values | {"mask.kind": mask, "seed": seed})
                 here.agreed(None)
-                complete(out)
+                complete(place)
                 screen.out.print(f"{screen.plain(out)} is complete: nothing to do", soft_wrap=True)
                 return
             built, encoder, store = read_graph(edges, nodes, label, missing, how)
@@ -145,7 +147,7 @@ def fit(
             record = fit_and_save(
                 built.graph,
                 here.agreed(plan.settings),
-                out,
+                place,
                 built.ids,
                 quiet=quiet,
                 resume=resume,

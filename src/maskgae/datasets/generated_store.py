@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from maskgae.base.errors import InputError
-from maskgae.base.files import writing
-from maskgae.base.lock import locked
 from maskgae.base.rng import stream
 from maskgae.data.pairs import Cleaning
 from maskgae.datasets.generated import (
@@ -28,12 +26,12 @@ from maskgae.store.ingest import (
     Facts,
     Listener,
     Stages,
-    check_folder,
+    store_folder,
     write_features,
     write_ids,
 )
 from maskgae.store.sorting import SortedRuns
-from maskgae.store.store import Store
+from maskgae.store.store import Store, open_store
 
 
 def generate_store(
@@ -62,18 +60,17 @@ def generate_store(
         request.pop(other)
     check_request(num_nodes, num_pairs, num_features, communities, homophily, exponent, words)
     source = stream(seed, "generate")
-    with locked(out), writing(out):
-        check_folder(out, force)
-        stages = Stages(out, {"generated": request}, listener)
+    with store_folder(out, force) as place:
+        stages = Stages(place, {"generated": request}, listener)
         plan = blueprint(num_nodes, num_pairs, communities, homophily, exponent, source)
         found = stages.run("draws", lambda: _draw(stages, plan, num_pairs))
         found |= stages.run("edges", lambda: _choose(stages, plan, num_pairs, found))
         found |= stages.finish_pairs(num_nodes)
 
         def write_nodes() -> Facts:
-            write_ids(out, np.arange(num_nodes))
-            write_array(out / "labels.npy", plan.labels.astype(np.int32))
-            _write_features(out, plan, num_features, signal, words)
+            write_ids(place, np.arange(num_nodes))
+            write_array(place / "labels.npy", plan.labels.astype(np.int32))
+            _write_features(place, plan, num_features, signal, words)
             return {
                 "num_nodes": num_nodes,
                 "num_features": num_features,
@@ -81,7 +78,8 @@ def generate_store(
             }
 
         found |= stages.run("nodes", write_nodes)
-        return stages.finish(name, found, Cleaning(isolated=found["isolated"]), [])
+        stages.finish(name, found, Cleaning(isolated=found["isolated"]), [])
+    return open_store(out)
 
 
 def _draw(stages: Stages, plan: Blueprint, num_pairs: int) -> Facts:

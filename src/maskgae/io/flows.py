@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskgae.base.errors import RunError
 from maskgae.io.columns import (
     ColumnName,
     Columns,
@@ -195,23 +196,49 @@ class Numbering:
 
     Args:
         ids: the known ones, ascending, ``[N]``.
+        path: the file that is read, for the message about an id that is not among them.
+
+    >>> number = Numbering(np.array([2, 9, 10]), Path("edges.csv"))
+    >>> number(pa.chunked_array([[10, 2]]))
+    array([2, 0])
     """
 
-    def __init__(self, ids: IdArray) -> None:
+    def __init__(self, ids: IdArray, path: Path) -> None:
+        self.path = path
         self.integers = ids if ids.dtype == np.int64 else None
         self.words = as_arrow(ids) if self.integers is None else None
         first, last = (int(ids[0]), int(ids[-1])) if self.integers is not None else (0, -1)
         self.first = first if last - first + 1 == len(ids) else None
 
     def __call__(self, cells: pa.ChunkedArray) -> Array:
-        """The number of each id; all of them must be known."""
+        """The number of each id; one that is not known was not there when the ids were read."""
         if self.integers is None:
             found = pc.index_in(cells.cast(pa.string()), value_set=self.words)
+            if found.null_count:
+                raise changed(self.path)
             return np.asarray(found).astype(np.int64)
-        values = cells.cast(pa.int64()).to_numpy()
+        numbers = as_integers(cells)
+        if numbers is None:
+            raise changed(self.path)
+        return self._places(self.integers, numbers.cast(pa.int64()).to_numpy())
+
+    def _places(self, known: IdArray, values: Array) -> Array:
+        if values.size and (values.min() < known[0] or values.max() > known[-1]):
+            raise changed(self.path)
         if self.first is not None:
             return values - self.first
-        return np.searchsorted(self.integers, values)
+        places = np.searchsorted(known, values)
+        if not np.array_equal(known[places], values):
+            raise changed(self.path)
+        return places
+
+
+def changed(path: Path) -> RunError:
+    """The error about a file that is not what it was when it was first read."""
+    return RunError(
+        f"{path} has changed while it was read, and nothing was finished: begin again with the "
+        "same command once nothing writes to it any more"
+    )
 
 
 def as_integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:

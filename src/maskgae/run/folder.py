@@ -11,6 +11,7 @@ metrics.json           the record
 history.csv            a row for each epoch
 report.html            the page
 checkpoints/           the last two states of the training, until the run is complete
+.maskgae-new/          the same of a run that will take the place of this one
 .lock                  held by the process that writes here
 =====================  ======================================================================
 """
@@ -19,8 +20,8 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,8 @@ from maskgae.base.files import (
     write_json,
     write_text,
 )
-from maskgae.base.lock import LOCK
+from maskgae.base.lock import LOCK, locked
+from maskgae.base.replace import ASIDE, present, replacing, settle, settled
 from maskgae.base.settings import Settings, read_toml
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.data.csr import CSR
@@ -55,7 +57,7 @@ from maskgae.io.sources import open_file
 from maskgae.nn.network import MaskGAENet
 from maskgae.run.fitting import Fit
 from maskgae.store.store import Store, open_store
-from maskgae.training.checkpoint import whole_checkpoints
+from maskgae.training.checkpoint import checkpoint_paths, whole_checkpoints
 
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
 HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
@@ -63,7 +65,13 @@ FEATURES, EMBEDDINGS, REPORT = "features.json", "embeddings.parquet", "report.ht
 CHECKPOINTS, GRAPH = "checkpoints", "graph"
 #: Numbers of embeddings that are turned into a table at a time.
 WRITTEN_NUMBERS = 2**24
-FILES = (MODEL, CONFIG, METRICS, HISTORY, FEATURES, EMBEDDINGS, REPORT)
+GRAPH_FILES = (
+    *("about.json", "ids.parquet"),
+    *(f"{name}.npz" for name in ("graph", "held_out", "features", "structural")),
+)
+FILES = (CONFIG, METRICS, HISTORY, FEATURES, EMBEDDINGS, REPORT, MODEL)
+#: All files of a run, by their places in its folder; the last one makes it complete.
+WHOLE = (*(f"{GRAPH}/{name}" for name in GRAPH_FILES), *FILES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,35 +156,80 @@ def is_complete(folder: Path) -> bool:
 
 def contents(folder: Path, *, foreign: bool = False) -> list[str]:
     """What lies in a folder but for locks and leftovers; or only what no run writes."""
-    known = {LOCK, *((CHECKPOINTS, GRAPH, *FILES) if foreign else ())}
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    return [name for name in names if name not in known and not TEMPORARY.fullmatch(name)]
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    paths = [path for path in paths if path.name != LOCK and not TEMPORARY.fullmatch(path.name)]
+    if not foreign:
+        return [path.name for path in paths]
+    found = (path for each in paths for path in _strangers(each))
+    return sorted((path.relative_to(folder).as_posix() for path in found), key=lambda n: "/" in n)
+
+
+def _strangers(path: Path) -> list[Path]:
+    """What of an entry of a run folder no run writes."""
+    if path.name in FILES and path.is_file():
+        return []
+    linked = path.is_symlink() and path.name != CHECKPOINTS  # which may lie on another disk
+    if linked or not path.is_dir() or path.name not in (GRAPH, CHECKPOINTS, *ASIDE):
+        return [path]
+    if path.name in ASIDE:
+        return [path / name for name in contents(path, foreign=True)]
+    known = {path / name for name in GRAPH_FILES} if path.name == GRAPH else set()
+    known |= set(checkpoint_paths(path)) if path.name == CHECKPOINTS else set()
+    others = sorted({*path.iterdir()} - known)
+    return [other for other in others if not TEMPORARY.fullmatch(other.name)]
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuses to replace a folder that holds anything but a run."""
-    if names := contents(folder, foreign=True):
+    """Refuses to write to a folder that holds anything but a run, or a part of one."""
+    names = contents(folder, foreign=True)
+    saved = (folder / CONFIG).is_file() and (folder / GRAPH).is_dir()
+    if not saved and not checkpoint_paths(folder / CHECKPOINTS):  # no run wrote what has its names
+        names += [path.name for path in present(folder, FILES)]
+    if names:
         raise InputError(
             f"{folder} is no run folder, there is {names[0]} in it: nothing was replaced; choose "
             "another folder"
         )
 
 
-def clear_run(folder: Path) -> None:
+@contextmanager
+def run_folder(folder: Path, check: Callable[[Path], None], *, anew: bool) -> Iterator[Path]:
+    """Where to write a run, held against other processes; an old one stays until it is complete.
+
+    Args:
+        folder: where the run belongs.
+        check: refuses a folder that may not be written to.
+        anew: whether a complete run is replaced; else one that is being replaced goes on.
+    """
+    check(folder)
+    with locked(folder):
+        settle(folder, WHOLE)
+        check(folder)  # another run may have ended since
+        with replacing(folder, WHOLE, anew=anew) as place:
+            yield place
+        if is_complete(folder):
+            drop_checkpoints(folder)
+
+
+def clear_results(folder: Path) -> None:
     """Removes a run from its folder, the model first, so what is left never looks complete."""
-    for name in FILES:
-        (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / GRAPH, ignore_errors=True)
-    drop_checkpoints(folder)
+    for path in present(folder, WHOLE[::-1]):
+        path.unlink()
+    with suppress(OSError):
+        (folder / GRAPH).rmdir()
 
 
 def drop_checkpoints(folder: Path) -> None:
     """Removes what a complete run has no use for any more."""
-    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    with suppress(OSError):
+        for path in checkpoint_paths(folder / CHECKPOINTS):
+            path.unlink()
+        (folder / CHECKPOINTS).rmdir()
 
 
 def load_run(folder: Path) -> SavedRun:
     """Reads a run folder back."""
+    settled(folder, WHOLE)
     if not is_complete(folder):
         raise InputError(f"{folder} is not a finished run: there is no {MODEL} in it")
     settings = Settings().updated(read_toml(folder / CONFIG))
@@ -190,6 +243,7 @@ def load_run(folder: Path) -> SavedRun:
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a run, complete or not, to start another from."""
+    settled(folder, WHOLE)
     if not is_complete(folder):
         for _, snapshot, _ in whole_checkpoints(folder / CHECKPOINTS):
             return snapshot.part("net")

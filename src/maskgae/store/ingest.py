@@ -16,8 +16,8 @@ that :func:`~maskgae.io.build.build_graph` makes of the same files.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,12 @@ import pyarrow.parquet as pq
 from maskgae.base.errors import InputError
 from maskgae.base.files import atomic, read_json, read_with, write_json, write_text, writing
 from maskgae.base.lock import LOCK, locked
+from maskgae.base.replace import NEW, replacing, settle
 from maskgae.data.features import Features, SparseFeatures
 from maskgae.data.pairs import Cleaning
 from maskgae.io.build import table_ids
 from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
-from maskgae.io.flows import EdgeFlow, Numbering, open_edges
+from maskgae.io.flows import EdgeFlow, Numbering, changed, open_edges
 from maskgae.io.ids import IdArray, as_arrow, as_ids
 from maskgae.io.tables import NodeTable, read_nodes
 from maskgae.store.arrays import write_array
@@ -45,8 +46,10 @@ from maskgae.store.store import (
     IDS,
     MANIFEST,
     SPARSE,
+    WHOLE,
     WORK,
     Store,
+    is_store,
     open_store,
     write_manifest,
 )
@@ -55,6 +58,45 @@ Facts = dict[str, Any]
 
 #: Told of each stage when it begins.
 Listener = Callable[[str], None]
+
+
+#: The notes of an unfinished store in its work folder, and the mark by which they are known.
+STATE, UNFINISHED = "state.json", "maskgae-unfinished-store-1"
+
+#: What else its work folder may hold: sorted runs in folders, and arrays.
+RUNS, ARRAYS = ("keys", "rows", "draws"), ("high.npy", "weights.npy")
+
+
+def unfinished(folder: Path) -> Facts | None:
+    """The notes of an ingest that was not finished, if there was one in the folder."""
+    path = folder / WORK / STATE
+    if path.parent.is_symlink() or not path.is_file():
+        return None
+    with suppress(InputError):
+        known = read_json(path)
+        ours = isinstance(known, dict) and known.get("format") == UNFINISHED
+        if ours and all(isinstance(known.get(key), dict) for key in ("source", "done")):
+            return dict(known)
+    return None
+
+
+def drop_work(folder: Path) -> None:
+    """Removes what an ingest noted on its way, and nothing else; the notes themselves last."""
+    work = folder / WORK
+    if unfinished(folder) is not None:
+        for name in RUNS:
+            _drop_runs(work / name)
+        for name in (*ARRAYS, STATE):
+            (work / name).unlink(missing_ok=True)
+    with suppress(OSError):  # it is not there, or not ours alone
+        work.rmdir()
+
+
+def _drop_runs(folder: Path) -> None:
+    for path in folder.glob("[0-9]*.npy"):
+        path.unlink()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 class Stages:
@@ -67,14 +109,13 @@ class Stages:
     """
 
     def __init__(self, folder: Path, source: Facts, listener: Listener | None = None) -> None:
-        self.folder, self.work = folder, folder / WORK
+        self.folder, self.work, self.source = folder, folder / WORK, source
         self.listener = listener
-        self._state = self.work / "state.json"
-        known = read_json(self._state) if self._state.exists() else None
+        known = unfinished(folder)
         if known is None or known["source"] != source:
             self._clear()
-            known = {"source": source, "done": {}}
-            write_json(self._state, known)
+            known = {"format": UNFINISHED, "source": source, "done": {}}
+            write_json(self.work / STATE, known)
         self._known: Facts = known
 
     def run(self, name: str, stage: Callable[[], Facts]) -> Facts:
@@ -83,14 +124,14 @@ class Stages:
             if self.listener is not None:
                 self.listener(name)
             self._known["done"][name] = stage()
-            write_json(self._state, self._known)
+            write_json(self.work / STATE, self._known)
         return dict(self._known["done"][name])
 
     def runs(self, name: str, *, empty: bool = False) -> SortedRuns:
         """Sorted runs of a stage, taken up or begun anew."""
         folder = self.work / name
         if empty:
-            shutil.rmtree(folder, ignore_errors=True)
+            _drop_runs(folder)
         folder.mkdir(parents=True, exist_ok=True)
         return SortedRuns(folder)
 
@@ -103,22 +144,20 @@ class Stages:
             lambda: write_rows(self.runs("rows", empty=True), out, num_nodes, found["num_pairs"]),
         )
 
-    def finish(self, name: str, found: Facts, cleaning: Cleaning, notes: Sequence[str]) -> Store:
+    def finish(self, name: str, found: Facts, cleaning: Cleaning, notes: Sequence[str]) -> None:
         """Writes the manifest, which makes the folder a store, and clears up."""
         if self.listener is not None:
             self.listener("checksums")
         kept = ("num_nodes", "num_pairs", "num_features", "label_names")
         about = {"name": name, "cleaning": asdict(cleaning), "notes": list(notes)}
         write_manifest(self.folder, about | {key: found[key] for key in kept})
-        shutil.rmtree(self.work)
-        return open_store(self.folder)
+        drop_work(self.folder)
 
     def _clear(self) -> None:
-        """Takes away what another ingest left."""
-        shutil.rmtree(self.work, ignore_errors=True)
+        """Takes away what another ingest left; its notes, which tell that it was one, last."""
         for name in (MANIFEST, *FILES):
             (self.folder / name).unlink(missing_ok=True)
-        self.work.mkdir(parents=True, exist_ok=True)
+        drop_work(self.folder)
 
 
 def ingest(
@@ -144,20 +183,19 @@ def ingest(
         like: a run or store whose features the table is encoded like, instead of anew.
         reading: how to read the edges, by the arguments of
             :func:`~maskgae.io.read_edges`.
-        force: whether a store in ``out`` is replaced.
+        force: whether a store in ``out`` is replaced, once the new one is complete.
         listener: told of each stage when it begins.
     """
+    stamp = _stamp(edges)  # before anything of it is read
     flow, encoder = open_edges(edges, **(reading or {})), None
     if like is not None:
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
-    with locked(out), writing(out):
-        if (out / MANIFEST).exists():  # it may have been killed when only this was left to do
-            shutil.rmtree(out / WORK, ignore_errors=True)
-        check_folder(out, force)
+    with store_folder(out, force) as place:
         table = _Table(nodes, label, missing, encoder)
-        source = {"edges": _stamp(edges), "reading": dict(reading or {}), **table.source()}
-        return _ingest(flow, edges, table, Stages(out, source, listener))
+        source = {"edges": stamp, "reading": dict(reading or {}), **table.source()}
+        _ingest(flow, edges, table, Stages(place, source, listener))
+    return open_store(out)
 
 
 @dataclass(frozen=True)
@@ -184,10 +222,10 @@ class _Table:
         return read_nodes(self.path, ids=ids)
 
 
-def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store:
+def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
     out = stages.folder
     found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
-    found |= stages.run("edges", lambda: _write_keys(stages, flow))
+    found |= stages.run("edges", lambda: _write_keys(stages, flow, edges))
     found |= stages.finish_pairs(found["num_nodes"], flow.weighted)
     found |= stages.run("nodes", lambda: _write_nodes(out, table))
     cleaning = Cleaning(
@@ -197,16 +235,44 @@ def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> Store
         isolated=found["isolated"],
     )
     notes = [*found["notes"], *_about_alone(found, table), str(cleaning)]
-    return stages.finish(flow.name, found, cleaning, notes)
+    for key, path in (("edges", edges), ("nodes", table.path)):
+        if path is not None and _stamp(path) != stages.source[key]:
+            raise changed(path)
+    stages.finish(flow.name, found, cleaning, notes)
+
+
+@contextmanager
+def store_folder(out: Path, force: bool) -> Iterator[Path]:
+    """Where to make a store, held against other processes; an old one stays until it is done."""
+    with locked(out), writing(out):
+        settle(out, WHOLE)
+        check_folder(out, force)
+        with replacing(out, WHOLE, anew=force) as place:
+            yield place
 
 
 def check_folder(out: Path, force: bool) -> None:
     """Refuses a folder that holds a store already, or something else."""
-    names = {path.name for path in out.iterdir()} - {LOCK}
-    if MANIFEST in names and not force:
-        raise InputError(f"--out {out} is a store already: choose another, or --force to replace")
-    if names and not names & {MANIFEST, WORK}:
-        raise InputError(f"--out {out} is not empty and no store: choose another folder")
+    if is_store(out):
+        drop_work(out)  # it may have been killed when only this was left to do
+        if not force:
+            raise InputError(
+                f"--out {out} is a store already: choose another, or --force to replace"
+            )
+    elif unfinished(out) is None:
+        with suppress(OSError):
+            (out / WORK).rmdir()  # one that was killed before its first note
+        _check_names(out, {LOCK, NEW})
+    if (out / NEW).is_dir():
+        _check_names(out / NEW, {WORK, *WHOLE})
+
+
+def _check_names(folder: Path, known: set[str]) -> None:
+    if names := {path.name for path in folder.iterdir()} - known:
+        raise InputError(
+            f"--out {folder} is not empty and no store, there is {min(names)}: choose another "
+            "folder"
+        )
 
 
 def _stamp(path: Path) -> Facts:
@@ -239,10 +305,10 @@ def _read_ids(out: Path) -> IdArray:
     return as_ids(pq.read_table(out / IDS)["id"])
 
 
-def _write_keys(stages: Stages, flow: EdgeFlow) -> Facts:
+def _write_keys(stages: Stages, flow: EdgeFlow, path: Path) -> Facts:
     """Numbers the ends of all edges and writes their keys as sorted runs."""
     ids = _read_ids(stages.folder)
-    number, runs = Numbering(ids), stages.runs("keys", empty=True)
+    number, runs = Numbering(ids, path), stages.runs("keys", empty=True)
     touched = np.zeros(len(ids), dtype=np.bool_)
     edges = proper = 0
     for source, target, weights in flow.batches():

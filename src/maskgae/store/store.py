@@ -33,6 +33,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.base.files import read_json, read_with, sha256, write_json
+from maskgae.base.replace import settled
 from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures, Features, SparseFeatures
 from maskgae.data.graph import Graph, Structure
@@ -43,7 +44,8 @@ from maskgae.io.sources import open_file
 from maskgae.store.arrays import ascends, mapped, within
 
 MANIFEST, IDS, ENCODING = "manifest.json", "ids.parquet", "features.json"
-FORMAT = "maskgae-store-1"
+FAMILY = "maskgae-store-"
+FORMAT = f"{FAMILY}1"
 
 #: What an unfinished store keeps its notes in.
 WORK = ".work"
@@ -76,6 +78,9 @@ SPARSE = ("features_indptr", "features_indices", "features_values")
 
 #: All files that a store may have beside the manifest.
 FILES = (*(f"{name}.npy" for name in ARRAYS), IDS, ENCODING)
+
+#: All of its files; the last one makes it a store.
+WHOLE = (*FILES, MANIFEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +197,18 @@ class Store:
         return f"Store({str(self.folder)!r})"
 
 
+def is_store(folder: Path) -> bool:
+    """Whether the folder has the manifest of a store, of this format or another version of it."""
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except InputError:
+        return False
+    return isinstance(manifest, dict) and str(manifest.get("format")).startswith(FAMILY)
+
+
 def open_store(folder: Path) -> Store:
     """Opens a finished store; every file must be there with its size."""
+    settled(folder, WHOLE)
     if not (folder / MANIFEST).is_file():
         raise InputError(
             f"{folder} is not a finished store: there is no {MANIFEST} in it; give a file of "

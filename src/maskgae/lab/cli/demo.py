@@ -43,8 +43,8 @@ def demo(
         c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
     }
     classes = [packages[code] for code in range(graph.num_classes)]
-    with claimed(out, force=out == DEMO):
-        record = fit_and_save(graph, settings, out, names, quiet=quiet, label_names=classes)
+    with claimed(out, force=out == DEMO) as place:
+        record = fit_and_save(graph, settings, place, names, quiet=quiet, label_names=classes)
     screen.show_record(record, ["link"])
     screen.out.print()
     screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
