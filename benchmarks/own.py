@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from benchmarks.speed import RESULTS, ROOT
 from maskgae.base.rng import stream
-from maskgae.cli.inputs import grown_graph
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
 from maskgae.datasets.generated import generate
@@ -37,7 +36,8 @@ from maskgae.datasets.registry import load_dataset
 from maskgae.evaluation.heuristics import link_heuristics
 from maskgae.evaluation.metrics import auc
 from maskgae.lab.tables.blocks import fill_file, markdown_table
-from maskgae.run.folder import load_run
+from maskgae.run import Run
+from maskgae.run.grown import read_like
 
 Answer = dict[str, Any]
 TOPS = (10, 50)
@@ -145,13 +145,13 @@ def grown(folder: Path, graph: Graph, table: pd.DataFrame) -> float:
     new = ("--edges", folder / "grown.csv", "--nodes", folder / "all-nodes.csv")
     command("embed", folder / "old", *new, "--out", folder / "grown.npy")
     # The same graph as the command read, to score pairs of it.
-    saved = load_run(folder / "old")
-    seen, seen_ids = grown_graph(saved, folder / "grown.csv", folder / "all-nodes.csv")
-    place = pd.Series(np.arange(ids.size), index=seen_ids)[ids].to_numpy()
+    saved = Run.load(folder / "old")
+    seen = read_like(saved, folder / "grown.csv", folder / "all-nodes.csv")
+    place = pd.Series(np.arange(ids.size), index=seen.ids)[ids].to_numpy()
     drawn = NonEdges(graph).sample(60 * int(held.sum()), stream(0, "benchmark", "negatives"))
     drawn = drawn.numpy()[:, (drawn.numpy() >= first_new).any(0)][:, : int(held.sum())]
     positive, negative = (
-        saved.net.score(seen, torch.from_numpy(place[wanted])).numpy()
+        saved.net.score(seen.graph, torch.from_numpy(place[wanted])).numpy()
         for wanted in (pairs[:, held], drawn)
     )
     return auc(positive, negative)

@@ -8,7 +8,7 @@ graph = networkx.les_miserables_graph()
 model = MaskGAE(dim=32, random_state=0).fit(graph)
 
 print("vectors:", model.embedding_.shape)
-print("AUC on held-out pairs:", round(model.record_["metrics"]["auc"]["mean"], 3))
+print("AUC on held-out pairs:", round(model.metrics_["auc"], 3))
 links = model.predict_links(top=3, nodes=["Cosette"])
 for target, score in zip(links["target"], links["score"], strict=True):
     print(f"Cosette - {target}: {score:.2f}")

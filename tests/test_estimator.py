@@ -18,16 +18,16 @@ from sklearn.exceptions import NotFittedError
 from maskgae import Graph, InputError, MaskGAE
 from maskgae.data.graph import NodeSplit
 from maskgae.datasets.generated import generate
-from maskgae.estimator import resolve_settings
 from maskgae.io.convert import as_graph
-from maskgae.run.folder import load_run
+from maskgae.run import Run
+from maskgae.run.defaults import resolve_settings
 
 QUICK: dict[str, Any] = {"training.epochs": 5}
 GRAPH = generate(120, 500, num_features=8, communities=4, seed=1)
 
 
 def quick(**kwargs: Any) -> MaskGAE:
-    return MaskGAE(dim=8, settings=QUICK, **kwargs)
+    return MaskGAE(**{"dim": 8, "settings": QUICK, "random_state": 0, **kwargs})
 
 
 def same_graph_in_many_forms() -> list[Any]:
@@ -67,7 +67,7 @@ def test_saving_and_loading_changes_nothing(tmp_path: Path, features: bool) -> N
     model.save(tmp_path / "run")
     back = MaskGAE.load(tmp_path / "run")
     assert np.array_equal(back.embedding_, model.embedding_)
-    assert back.record_["metrics"] == model.record_["metrics"]
+    assert back.metrics_ == model.metrics_
     pairs = [(0, 5), (7, 9)]
     assert np.array_equal(back.score_pairs(pairs), model.score_pairs(pairs))
     assert not [path for path in (tmp_path / "run").rglob("*") if path.suffix in (".pkl", ".pt")]
@@ -102,15 +102,15 @@ def test_a_grown_graph_is_matched_by_names(new: str) -> None:
 
 
 def test_what_is_not_named_is_as_the_preset_and_the_settings_say() -> None:
-    chosen = resolve_settings(GRAPH, None, None, None, "paper-node-cora-path")
+    chosen = resolve_settings(GRAPH, "paper-node-cora-path")
     assert (chosen.mask.kind, chosen.encoder.hidden, chosen.encoder.dim) == ("path", 128, 64)
     settings = {"encoder.dim": 32, "mask.kind": "path", "seed": 5, "embedding.layers": "last"}
-    chosen = resolve_settings(GRAPH, None, None, None, overrides=settings)
+    chosen = resolve_settings(GRAPH, overrides=settings)
     assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("path", 32, 5)
-    chosen = resolve_settings(GRAPH, "edge", 16, 6, overrides=settings)
-    assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("edge", 16, 6)
+    chosen = resolve_settings(GRAPH, dim=16, overrides=settings)
+    assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("path", 16, 5)
     with pytest.raises(InputError, match=r"leave out dim, or set embedding\.propagated=0"):
-        resolve_settings(GRAPH, None, 16, None, "node-cora-edge")
+        resolve_settings(GRAPH, "node-cora-edge", 16)
 
 
 def test_a_loaded_model_is_fitted_again_with_its_own_settings(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_loaded_model_is_fitted_again_with_its_own_settings(tmp_path: Path) ->
 def test_saving_again_leaves_nothing_of_the_first_run(tmp_path: Path) -> None:
     quick().fit(Graph.from_edges(GRAPH.pairs, GRAPH.num_nodes)).save(tmp_path / "run")
     quick(holdout=False).fit(GRAPH).save(tmp_path / "run")
-    back = load_run(tmp_path / "run")
+    back = Run.load(tmp_path / "run")
     assert back.structural is None and not back.held_out
 
 
@@ -138,12 +138,12 @@ def test_only_a_run_is_replaced(tmp_path: Path) -> None:
 
 def test_holdout_off_trains_on_everything() -> None:
     model = quick(holdout=False).fit(GRAPH)
-    assert "auc" not in model.record_["metrics"] and model.fit_.split is None
+    assert "auc" not in model.metrics_ and model.run_.split is None
 
 
 def test_labels_change_nothing_else_of_a_graph() -> None:
     graph = replace(GRAPH, node_split=NodeSplit(*torch.arange(120).split(40)))
-    made, _ = as_graph(graph, labels=np.zeros(120))
+    made, _, _ = as_graph(graph, labels=np.zeros(120))
     assert made.node_split is graph.node_split and made.cleaning == graph.cleaning
 
 
@@ -159,11 +159,11 @@ def test_a_frame_is_read_by_its_names_else_by_its_places() -> None:
 def test_a_frame_of_features_goes_by_its_index() -> None:
     edges = pd.DataFrame([("b", "a"), ("c", "b")], columns=["source", "target"])
     rows = pd.DataFrame({"x": [3.0, 1.0, 2.0]}, index=["c", "a", "b"])
-    graph, names = as_graph(edges, rows)
+    graph, names, _ = as_graph(edges, rows)
     assert graph.features is not None
     assert names.tolist() == ["a", "b", "c"]
     assert graph.features.dense().tolist() == [[1.0], [2.0], [3.0]]
-    numbered, _ = as_graph(edges, rows.reset_index(drop=True))
+    numbered, _, _ = as_graph(edges, rows.reset_index(drop=True))
     assert numbered.features is not None
     assert numbered.features.dense().tolist() == [[3.0], [1.0], [2.0]]
     with pytest.raises(InputError, match="no row of its own for 'b'"):

@@ -13,24 +13,33 @@ from maskgae.base.errors import InputError, RunError
 if TYPE_CHECKING:
     from maskgae.data.graph import Graph
     from maskgae.datasets.registry import load_dataset
-    from maskgae.estimator import MaskGAE
+    from maskgae.estimator import HeldOutLinks, MaskGAE
     from maskgae.nn.network import MaskGAENet
+    from maskgae.run import Callback, Run, Source, fit, read
 
 __version__ = "0.1.0"
 __all__ = [
+    "Callback",
     "Graph",
+    "HeldOutLinks",
     "InputError",
     "MaskGAE",
     "MaskGAENet",
+    "Run",
     "RunError",
+    "Source",
     "__version__",
+    "fit",
     "load_dataset",
+    "read",
 ]
 
 _LAZY = {
     "Graph": "maskgae.data.graph",
+    "HeldOutLinks": "maskgae.estimator",
     "MaskGAE": "maskgae.estimator",
     "MaskGAENet": "maskgae.nn.network",
+    **dict.fromkeys(("Callback", "Run", "Source", "fit", "read"), "maskgae.run"),
     "load_dataset": "maskgae.datasets.registry",
 }
 

@@ -1,185 +1,322 @@
-"""The scikit-learn face: fit a graph, get vectors, missing links and scores."""
+"""The scikit-learn face of a run: fit a graph, get vectors, missing links and scores."""
 
 from __future__ import annotations
 
-import copy
+import logging
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from maskgae.base.errors import InputError
-from maskgae.io.convert import as_graph
-from maskgae.nn.losses import pair_logits
-from maskgae.run.defaults import resolve_settings
-from maskgae.run.fitting import Fit, fit_graph
-from maskgae.run.links import missing_links
+
+if TYPE_CHECKING:
+    from maskgae.run import Callback, Run
+
+#: The setting that each plain keyword stands for.
+KEYWORDS = {
+    "mask": "mask.kind",
+    "encoder": "encoder.kind",
+    "hidden": "encoder.hidden",
+    "layers": "encoder.layers",
+    "dropout": "encoder.dropout",
+    "epochs": "training.epochs",
+    "patience": "training.patience",
+    "lr": "training.lr",
+    "weight_decay": "training.weight_decay",
+}
 
 
-# Output is an array whatever scikit-learn's set_output says, so its wrapper stays off.
+# scikit-learn's wrapper would name rows after the input's, which are edges; ours names the nodes.
 class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
     """Node embeddings of an unlabelled graph by masked graph modelling.
 
+    What is ``None`` follows from the graph, or from the preset.
+
     Args:
-        mask: ``edge``, ``path`` or ``none``; where ``None``, as the settings say.
-        dim: number of columns that come out; where ``None``, as the settings say.
-        holdout: whether to hold out pairs for stopping and for the test of ``record_``.
-        preset: a named preset to start from; else settings follow from the graph.
-        settings: dotted keys that override those, such as ``{"mask.p": 0.5}``.
+        mask: ``edge``, ``path`` or ``none``.
+        mask_ratio: chance of an edge, or of a root of a path, to be hidden.
+        dim: number of columns that come out.
+        encoder: ``gcn``, ``sage`` or ``gat``.
+        hidden: width of every layer but the last.
+        layers: number of layers.
+        dropout: before every layer.
+        epochs: at most this many.
+        patience: epochs without a better validation before it stops.
+        lr: learning rate.
+        weight_decay: of Adam.
+        holdout: whether to hold out edges for stopping and for the test of ``metrics_``.
+        preset: named settings to start from.
+        settings: further ones by dotted key, such as ``{"decoder.hidden": 64}``.
         device: where to compute.
-        random_state: the seed of the run.
+        random_state: a seed, a ``RandomState``, or ``None`` for another one each time.
+        callbacks: told of every epoch, see :class:`~maskgae.run.callbacks.Callback`.
+        verbose: whether to log the training.
 
     Attributes:
         embedding_: ``[N, D]``, the vectors of the fitted graph's nodes.
-        record_: metrics on held-out pairs beside the sanity rows, settings, audit, times.
-        names_: what the nodes are called.
+        node_names_: what they are called, ``[N]``.
+        metrics_: what was measured on held-out edges and, with labels, by a probe.
+        history_: a row for each epoch.
+        run_: everything else, see :class:`~maskgae.run.run.Run`.
+        n_features_in_: columns of the graph's features.
 
     >>> import networkx
     >>> graph = networkx.les_miserables_graph()
-    >>> model = MaskGAE(dim=16, random_state=0, settings={"training.epochs": 20}).fit(graph)
+    >>> model = MaskGAE(dim=16, epochs=20, random_state=0).fit(graph)
     >>> model.embedding_.shape
     (77, 16)
-    >>> sorted(model.predict_links(top=1, nodes=["Cosette"]))
-    ['score', 'source', 'target']
+    >>> list(model.predict_links(top=1, nodes=["Cosette"]))
+    ['source', 'target', 'score']
     """
 
     def __init__(
         self,
         mask: str | None = None,
-        dim: int | None = None,
         *,
+        mask_ratio: float | None = None,
+        dim: int | None = None,
+        encoder: str | None = None,
+        hidden: int | None = None,
+        layers: int | None = None,
+        dropout: float | None = None,
+        epochs: int | None = None,
+        patience: int | None = None,
+        lr: float | None = None,
+        weight_decay: float | None = None,
         holdout: bool = True,
         preset: str | None = None,
-        settings: dict[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
         device: str = "cpu",
-        random_state: int = 0,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
     ) -> None:
         self.mask = mask
+        self.mask_ratio = mask_ratio
         self.dim = dim
+        self.encoder = encoder
+        self.hidden = hidden
+        self.layers = layers
+        self.dropout = dropout
+        self.epochs = epochs
+        self.patience = patience
+        self.lr = lr
+        self.weight_decay = weight_decay
         self.holdout = holdout
         self.preset = preset
         self.settings = settings
         self.device = device
         self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
 
-    def fit(self, graph: Any, y: Any = None, *, features: Any = None) -> MaskGAE:
+    def fit(self, X: Any, y: Any = None, *, features: Any = None, **reading: Any) -> MaskGAE:
         """Trains on a graph.
 
         Args:
-            graph: our Graph, PyG ``Data``, SciPy sparse matrix, NetworkX graph, pandas frame of
-                edges, or edge array.
-            y: labels, used for evaluation only.
+            X: a graph: ours, PyG ``Data``, a SciPy sparse matrix, a NetworkX graph, a pandas frame
+                of edges, an array or list of edges (pairs of numbers or of names); or a file of
+                edges, or the folder of a store.
+            y: a class for each node, numbers or words, used for evaluation only.
             features: a row for each node, in the order of its numbers or names; the rows of a
                 pandas frame go by its index where that has the names.
+            reading: of a file, what :func:`maskgae.read` takes, such as ``nodes`` and ``label``.
         """
-        own, self.names_ = as_graph(graph, features, y)
-        settings = resolve_settings(
-            own, self.mask, self.dim, self.random_state, self.preset, self.settings
-        )
-        self._keep(fit_graph(own, settings, holdout=self.holdout, device=self.device))
-        return self
+        from maskgae.run import fit, read
 
-    def transform(self, graph: Any = None, *, features: Any = None) -> NDArray[np.float32]:
+        source = read(X, features=features, labels=y, **reading)
+        found = fit(
+            source,
+            self._overrides(),
+            preset=self.preset,
+            dim=self.dim,
+            holdout=self.holdout,
+            device=self.device,
+            callbacks=[*self.callbacks, *([_logging()] if self.verbose else [])],
+        )
+        columns = 0 if source.graph.features is None else source.graph.features.num_columns
+        return self._keep(found, columns)
+
+    def _overrides(self) -> dict[str, Any]:
+        """Dotted keys from the keywords; what is named wins over ``settings``."""
+        named = {key: getattr(self, word) for word, key in KEYWORDS.items()}
+        values = {**(self.settings or {}), "seed": _seed(self.random_state)}
+        values |= {key: value for key, value in named.items() if value is not None}
+        if self.mask_ratio is not None:
+            paths = values.get("mask.kind") == "path"
+            values["mask.q" if paths else "mask.p"] = self.mask_ratio
+        return values
+
+    def transform(self, X: Any = None, *, features: Any = None, **reading: Any) -> Any:
         """Vectors of the fitted graph, or of another with the same kind of features, ``[N, D]``.
 
         A network with learnable node vectors knows only the nodes it was fitted on. Where features
         came from structure, the fitted nodes must be among the other graph's, by their names.
         """
-        fit = self._fit()
-        if graph is None:
-            return self.embedding_
-        other, names = as_graph(graph, features)
-        if fit.structural is not None and other.features is None:
-            known = _places(self.names_, names, "the new graph, which must have the fitted nodes")
-            other = other.with_features(fit.structural.transform(other, known))
-        return np.asarray(fit.net.embed(other).cpu().numpy())
+        run = self._run()
+        found = run.embed() if X is None else run.embed(X, features=features, **reading)
+        return self._output(found.vectors, found.ids)
 
-    def fit_transform(self, graph: Any, y: Any = None, **fit_params: Any) -> NDArray[np.float32]:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Trains on a graph and returns its vectors."""
-        return self.fit(graph, y, **fit_params).transform()
+        return self.fit(X, y, **fit_params).transform()
 
-    def predict_links(self, top: int = 10, nodes: Any = None) -> dict[str, NDArray[Any]]:
+    def predict_links(self, top: int = 10, nodes: Any = None) -> Any:
         """The highest-scored missing links of each node, best first.
 
         Args:
-            top: links a node, at most.
-            nodes: names of the nodes to ask about; all of them where ``None``.
+            top: links per node, at most.
+            nodes: names of the nodes to ask about; all of them where it is ``None``.
 
         Returns:
-            Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
-            calibrated for as many edges as non-edges.
+            Columns ``source``, ``target`` and ``score``, as a pandas frame where pandas is
+            installed; the score is a probability, calibrated for as many edges as negative samples.
         """
-        fit = self._fit()
-        nodes = [nodes] if isinstance(nodes, str) else nodes
-        asked = None if nodes is None else torch.from_numpy(self._numbers(nodes))
-        z = fit.net.encode(fit.graph)[-1].cpu()
-        links = missing_links(z, copy.deepcopy(fit.net.decoder).cpu(), fit.graph, top, asked)
-        return {
-            "source": self.names_[links.source.numpy()],
-            "target": self.names_[links.target.numpy()],
-            "score": links.score.numpy(),
-        }
+        asked = [nodes] if isinstance(nodes, str) else nodes
+        columns = self._run().links(top, asked)
+        try:
+            import pandas
+        except ImportError:
+            return columns
+        return pandas.DataFrame(columns)
 
     def score_pairs(self, pairs: Any) -> NDArray[np.float32]:
         """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
-        fit = self._fit()
-        table = np.asarray(pairs, dtype=object)
-        numbers = torch.from_numpy(self._numbers(table.reshape(-1)).reshape(-1, 2).T.copy())
-        z = fit.net.encode(fit.graph)[-1]
-        return np.asarray(pair_logits(z, fit.net.decoder, numbers.to(z.device)).sigmoid().cpu())
+        return self._run().score(pairs)
+
+    def score(self, X: Any = None, y: Any = None) -> float:
+        """The best validation AUC: what a grid search may choose by, and no figure of the test.
+
+        Args:
+            X: the fitted graph; other edges are refused, since the rows of one graph cannot be
+                cut apart. Search with ``cv=HeldOutLinks()``.
+            y: not used.
+        """
+        run = self._run()
+        if X is not None:
+            self._check_same(run, X)
+        values = [row["val_auc"] for row in run.history if row.get("val_auc") is not None]
+        if not values:
+            raise InputError("nothing was held out to choose by: fit with holdout=True")
+        return float(max(values))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """What the columns of the embedding are called."""
+        width = self._run().embedding.shape[1]
+        return np.array([f"maskgae{i}" for i in range(width)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> MaskGAE:
+        """Whether :meth:`transform` gives an array (``default``) or a frame with the names."""
+        if transform is not None:
+            self._output_kind = transform
+        return self
 
     def save(self, folder: str | Path) -> None:
         """Writes a run folder, in place of the run that is there."""
-        from maskgae.run.folder import check_replaceable, clear_results, run_folder, save_run
-
-        fit, folder = self._fit(), Path(folder)
-        with run_folder(folder, check_replaceable, anew=True) as place:
-            clear_results(place)
-            save_run(place, fit, self.names_)
+        self._run().save(folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> MaskGAE:
         """Reads a run folder that :meth:`save` or ``maskgae fit`` wrote."""
-        from maskgae.run.folder import load_run
-        from maskgae.training import TrainingState
+        from maskgae.run import Run
 
-        run = load_run(Path(folder))
-        settings = run.net.settings
-        embedding = run.net.embed(run.graph)
-        model = cls(
-            holdout=bool(run.held_out),
-            settings={key: value for key, value in settings.flat().items() if key != "seed"},
-            random_state=settings.seed,
-        )
-        model.names_ = run.ids
-        model._keep(
-            Fit(run.net, run.graph, None, run.structural, TrainingState(), run.record, embedding)
-        )
-        return model
+        run = Run.load(folder)
+        flat = {key: value for key, value in run.settings.flat().items() if key != "seed"}
+        seed, columns = run.settings.seed, 0
+        if run.structural is None and run.graph.features is not None:
+            columns = run.graph.features.num_columns
+        model = cls(holdout=bool(run.held_out), settings=flat, random_state=seed)
+        return model._keep(run, columns)
 
-    def _keep(self, fit: Fit) -> None:
-        self.fit_ = fit
-        self.embedding_: NDArray[np.float32] = fit.embedding.numpy()
-        self.record_ = fit.record
+    def _keep(self, run: Run, columns: int) -> MaskGAE:
+        self.run_ = run
+        self.embedding_, self.node_names_ = run.embedding, run.ids
+        self.metrics_, self.history_ = run.metrics, run.history
+        self.n_features_in_ = columns
+        return self
 
-    def _fit(self) -> Fit:
-        if not hasattr(self, "fit_"):
+    def _run(self) -> Run:
+        if not hasattr(self, "run_"):
             raise NotFittedError("this MaskGAE is not fitted yet: call fit(graph) first")
-        return self.fit_
+        return self.run_
 
-    def _numbers(self, names: Any) -> NDArray[np.int64]:
-        return _places(np.asarray(names), self.names_, "the fitted graph")
+    def _check_same(self, run: Run, X: Any) -> None:
+        from maskgae.run import read
+
+        other = read(X).graph.pairs
+        if other.shape != run.graph.pairs.shape or not (other == run.graph.pairs).all():
+            raise InputError(
+                "these are not the edges that it was fitted on: the rows of one graph cannot be "
+                "cut apart by cross-validation; use GridSearchCV(..., cv=HeldOutLinks())"
+            )
+
+    def _output(self, vectors: NDArray[np.float32], names: NDArray[Any]) -> Any:
+        kind = getattr(self, "_output_kind", get_config()["transform_output"])
+        if kind == "pandas":
+            import pandas
+
+            return pandas.DataFrame(vectors, names, self.get_feature_names_out())
+        if kind == "polars":
+            import polars
+
+            return polars.DataFrame(vectors, self.get_feature_names_out().tolist())
+        return vectors
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "run_")
 
 
-def _places(wanted: NDArray[Any], names: NDArray[Any], where: str) -> NDArray[np.int64]:
-    """Where each wanted name stands among the names."""
-    place = {name: i for i, name in enumerate(names.tolist())}
-    unknown = [name for name in wanted.tolist() if name not in place]
-    if unknown:
-        shown = ", ".join(repr(name) for name in unknown[:5])
-        raise InputError(f"{len(unknown):,} names are not nodes of {where}: {shown}")
-    return np.array([place[name] for name in wanted.tolist()], dtype=np.int64)
+class HeldOutLinks:
+    """A splitter for ``GridSearchCV`` on a graph: one split, with all rows on both sides.
+
+    The rows of one graph cannot be cut apart: the estimator itself holds out edges, and scores by
+    those of its validation.
+
+    >>> [(len(train), len(test)) for train, test in HeldOutLinks().split([(0, 1), (1, 2)])]
+    [(2, 2)]
+    """
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
+        rows = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
+        yield rows, rows
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return 1
+
+
+def _seed(random_state: Any) -> int:
+    """The seed of a run from what scikit-learn calls a random state."""
+    if random_state is None:
+        return secrets.randbits(31)
+    if hasattr(random_state, "randint"):
+        return int(random_state.randint(2**31 - 1))
+    return int(random_state)
+
+
+def _logging() -> Callback:
+    from maskgae.run import Callback
+
+    log = logging.getLogger("maskgae")
+    if not log.handlers:
+        log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.INFO)
+
+    class Log(Callback):
+        """Tells of each validation."""
+
+        def on_epoch(self, row: Mapping[str, Any]) -> None:
+            if row.get("val_auc") is not None:
+                epoch, loss = row["epoch"] + 1, row["loss"]
+                log.info("epoch %d, loss %.3f, validation AUC %.4f", epoch, loss, row["val_auc"])
+
+        def on_part(self, name: str) -> None:
+            log.info("%s", name)
+
+    return Log()

@@ -149,16 +149,17 @@ def _store(path: Path) -> None:
     from maskgae.nn.network import MaskGAENet
     from maskgae.store.store import open_store
 
-    graph = open_store(path).graph
+    store = open_store(path)
+    graph, _ = store.graph, store.ids
     settings = Settings().updated({"encoder.hidden": 4, "encoder.dim": 4})
     MaskGAENet.for_graph(graph, settings).embed(graph)
 
 
 def _run(path: Path) -> None:
-    from maskgae.report.of_run import report_data
-    from maskgae.run.folder import load_run
+    from maskgae.run import Run
+    from maskgae.run.page import report_data
 
-    report_data(load_run(path))
+    report_data(Run.load(path))
 
 
 #: What can be asked for.
@@ -203,8 +204,8 @@ def main() -> None:
     """Answers questions until there are no more."""
     import torch
 
-    import maskgae.report.of_run
-    import maskgae.run.folder  # noqa: F401
+    import maskgae.run.files
+    import maskgae.run.page  # noqa: F401
 
     torch.set_num_threads(1)
     warnings.simplefilter("error")  # no user should see one

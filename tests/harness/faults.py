@@ -165,44 +165,30 @@ def writers() -> dict[str, Writer]:
     from maskgae.base.settings import Settings
     from maskgae.base.tensors import write_tensors
     from maskgae.datasets.generated import generate
-    from maskgae.report.of_run import report_data
     from maskgae.report.page import render
-    from maskgae.run.fitting import fit_graph
-    from maskgae.run.folder import load_run, save_run, write_embeddings
+    from maskgae.run import Source, fit
+    from maskgae.run.files import write_embeddings, write_run
+    from maskgae.run.page import report_data
 
     torch.set_num_threads(1)
     graph = replace(generate(50, 150, num_features=5, seed=0), labels=None)
     settings = Settings().updated({"training.epochs": 1, "encoder.hidden": 8, "encoder.dim": 8})
-    fit = fit_graph(graph, settings)
     ids = np.array([f"node {i}" for i in range(50)], dtype=object)
-    with tempfile.TemporaryDirectory() as name:
-        save_run(Path(name), fit, ids)
-        page = render(report_data(load_run(Path(name))), Stream(0, ("report",)))
+    run = fit(Source(graph, ids), settings)
+    page = render(report_data(run), Stream(0, ("report",)))
     made: dict[str, Writer] = {
-        "run folder": lambda folder: save_run(folder, fit, ids),
-        "run replaced": _replacing_writer(fit, ids),
-        "record": lambda folder: write_json(folder / "record.json", fit.record),
+        "run folder": lambda folder: write_run(run, folder),
+        "run replaced": run.save,
+        "record": lambda folder: write_json(folder / "record.json", run.record),
         "checkpoint": lambda folder: write_tensors(
-            folder / "epoch-000001.safetensors", fit.net.state_dict(), {"epoch": 1}
+            folder / "epoch-000001.safetensors", run.net.state_dict(), {"epoch": 1}
         ),
         "page": lambda folder: write_text(folder / "report.html", page),  # as write_page ends
         STORE: _store_writer(graph),
     }
     for ending in ("parquet", "csv", "tsv", "npz", "npy"):
-        made[f"embedding .{ending}"] = _embedding_writer(write_embeddings, ending, ids, fit)
+        made[f"embedding .{ending}"] = _embedding_writer(write_embeddings, ending, ids, run)
     return made
-
-
-def _replacing_writer(fit: Any, ids: Any) -> Writer:
-    """Writes a run over another, as ``fit --force`` and ``MaskGAE.save`` do."""
-    from maskgae.run.folder import check_replaceable, clear_results, run_folder, save_run
-
-    def write(folder: Path) -> None:
-        with run_folder(folder, check_replaceable, anew=True) as place:
-            clear_results(place)
-            save_run(place, fit, ids)
-
-    return write
 
 
 def _store_writer(graph: Any) -> Writer:

@@ -22,12 +22,12 @@ from maskgae.base.tensors import read_tensors
 from maskgae.cli import main
 from maskgae.datasets.generated import generate
 from maskgae.lab import Store, make_cell, run_missing, runner
-from maskgae.run.folder import load_run
+from maskgae.run import Run
 from maskgae.store.store import open_store
 from maskgae.training import Checkpoints
 
 #: What the commands would import themselves, and late.
-LATE = ("estimator", "base.lock", "report.of_run", "report.page")
+LATE = ("estimator", "base.lock", "run.page", "report.page")
 LIBRARIES = ("torch._dynamo", "sklearn.manifold", "sklearn.linear_model", "plotly.offline")
 for name in (*(f"maskgae.{part}" for part in LATE), *LIBRARIES):
     import_module(name)
@@ -133,7 +133,7 @@ SCENES = (
     Scene("batches", every_step(fit(*QUICK, *LAST, *BLOCKS, "--set", "training.epochs=8"))),
     Scene("ingesting", ingest),
     Scene("results", fit("--set", "training.epochs=2")),
-    Scene("replacing", forced(fit(*SHORT)), fit(*SHORT, "--seed", "1"), load_run),
+    Scene("replacing", forced(fit(*SHORT)), fit(*SHORT, "--seed", "1"), Run.load),
     Scene("ingesting again", ingest_again, ingest, lambda out: open_store(out).verify()),
     Scene("records", records),
 )

@@ -39,7 +39,6 @@ ALLOWED = {
     ("store/arrays.py", "np.load"): "mapped, without pickles",
     ("io/tables.py", "load_npz"): "of this package, which reads headers first",
     ("io/matrices.py", "load_npz"): "of this package, which reads headers first",
-    ("run/folder.py", "load_npz"): "of this package, which reads headers first",
 }
 
 #: Calls that must say this.

@@ -1,6 +1,7 @@
 """A run folder may come from a stranger: lies in any of its files are refused in bounds."""
 
 import json
+import os
 import shutil
 import struct
 from pathlib import Path
@@ -11,12 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.harness.bounded import Child
-from tests.hostile.test_files import Evil, npy, npz
+from tests.hostile.test_files import Evil
 
 from maskgae.base.settings import Settings
 from maskgae.datasets.generated import generate
-from maskgae.run.fitting import fit_graph
-from maskgae.run.folder import save_run
+from maskgae.run import fit
 
 SECONDS, MEGABYTES = 10, 400
 
@@ -27,7 +27,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
     graph = generate(60, 200, num_features=40, communities=2, seed=0)
     settings = Settings().updated({"training.epochs": 1, "encoder.hidden": 8, "encoder.dim": 8})
-    save_run(folder, fit_graph(graph, settings), np.arange(60))
+    fit(graph, settings).save(folder)
     return folder
 
 
@@ -95,65 +95,64 @@ def test_settings(reader: Child, run: Path, line: str) -> None:
     refused(reader, run)
 
 
-def arrays(run: Path, name: str) -> dict[str, Any]:
-    with np.load(run / "graph" / name, allow_pickle=False) as archive:
-        return dict(archive)
+def change(run: Path, name: str, array: Any) -> None:
+    """Puts another array in the place of one, and makes the manifest fit its size."""
+    path, manifest = run / "graph" / f"{name}.npy", run / "graph" / "manifest.json"
+    np.save(path, array)
+    document = json.loads(manifest.read_text())
+    document["files"].setdefault(path.name, {"sha256": ""})["bytes"] = path.stat().st_size
+    manifest.write_text(json.dumps(document))
 
 
 @pytest.mark.parametrize(
-    ("name", "changed"),
+    ("name", "array"),
     [
-        ("graph.npz", {"pairs": np.array([[0], [60]])}),
-        ("graph.npz", {"pairs": np.array([[-1], [5]])}),
-        ("graph.npz", {"pairs": np.array([[3], [3]])}),
-        ("graph.npz", {"pairs": np.array([[4, 1], [5, 2]])}),
-        ("graph.npz", {"pairs": np.array([0, 1])}),
-        ("graph.npz", {"pairs": np.array([["a"], ["b"]])}),
-        ("graph.npz", {"labels": np.zeros(3, dtype=np.int64)}),
-        ("graph.npz", {"weights": np.ones(1, dtype=np.float32)}),
-        ("held_out.npz", {"test": np.array([[0], [10**9]])}),
-        ("features.npz", {"dense": np.ones((3, 40), dtype=np.float32)}),
-        ("features.npz", {"dense": np.ones(7, dtype=np.float32)}),
+        ("pairs", np.full((2, 200), 60, dtype=np.int32)),
+        ("test", np.array([[0], [10**9]])),
+        ("val", np.array([0, 1])),
+        ("val_negatives", np.array([["a"], ["b"]])),
+        ("labels", np.zeros(3, dtype=np.int32)),
+        ("features", np.ones((3, 40), dtype=np.float32)),
+        ("structural_basis", np.ones((60, 2), dtype=np.float32)),
     ],
 )
-def test_graph(reader: Child, run: Path, name: str, changed: dict[str, Any]) -> None:
-    np.savez(run / "graph" / name, **(arrays(run, name) | changed))
-    refused(reader, run, "" if "labels" in changed or "dense" in changed else name)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"indices": np.array([40])},
-        {"indices": np.array([-1])},
-        {"indptr": np.array([0, *[5] * 60])},
-        {"columns": np.array(10**15)},
-        {"columns": np.array([1, 2])},
-    ],
-)
-def test_sparse_features(reader: Child, run: Path, changed: dict[str, Any]) -> None:
-    parts = {"data": np.ones(1, np.float32), "indices": np.array([3]), "columns": np.array(40)}
-    parts["indptr"] = np.array([0, *[1] * 60])
-    np.savez(run / "graph" / "features.npz", **(parts | changed))
+def test_graph(reader: Child, run: Path, name: str, array: Any) -> None:
+    change(run, name, array)
     refused(reader, run)
 
 
-def test_archives_that_lie(reader: Child, run: Path, tmp_path: Path) -> None:
-    path, mark = run / "graph" / "graph.npz", tmp_path / "mark"
-    path.write_bytes(npz(pairs=npy("<i8", (2, 10**12))))
-    refused(reader, run, "graph.npz")
-    np.savez(path, pairs=np.array([Evil(mark)], dtype=object))
-    refused(reader, run, "graph.npz")
+def test_arrays_that_lie(reader: Child, run: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    change(run, "test", np.array([Evil(mark)], dtype=object))
+    refused(reader, run, "test.npy")
     assert not mark.exists()
+
+
+def test_a_run_of_the_old_form_is_refused_with_how_to_convert_it(reader: Child, run: Path) -> None:
+    (run / "graph" / "about.json").write_text("{}")
+    outcome = reader.read("run", run)
+    assert outcome.kind == "refused" and "maskgae fit EDGES --config" in outcome.text
+
+
+def test_special_files_are_not_waited_for(reader: Child, run: Path) -> None:
+    for name in ("metrics.json", "history.csv", "graph/manifest.json", "config.toml"):
+        kept = (run / name).read_bytes()
+        (run / name).unlink()
+        os.mkfifo(run / name)
+        refused(reader, run, name)
+        (run / name).unlink()
+        (run / name).write_bytes(kept)
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("graph/about.json", "[" * 100_000),
-        ("graph/about.json", "[]"),
-        ("graph/about.json", '{"name": 5, "label_names": [], "notes": []}'),
-        ("graph/about.json", '{"name": "a", "label_names": [5], "notes": []}'),
+        ("graph/manifest.json", "[" * 100_000),
+        ("graph/manifest.json", "[]"),
+        ("metrics.json", "{}"),
+        ("metrics.json", "[]"),
+        ("history.csv", "epoch,loss\n1,a lot\n"),
+        ("features.json", "{}"),
         ("metrics.json", "{" * 100_000),
         ("metrics.json", '{"a": ' * 100_000),
         ("metrics.json", "1" * 100_000),

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.harness.bounded import Child
 from tests.hostile.test_files import CASES, Evil, npy
@@ -75,6 +77,37 @@ def test_headers_that_lie(reader: Child, store: Path, tmp_path: Path, name: str)
     np.save(path, np.zeros(3))
     refused(reader, store, name)
     assert not mark.exists()
+
+
+def swapped(pairs: Any) -> Any:
+    return pairs[:, [1, 0, *range(2, pairs.shape[1])]]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("pairs", swapped),
+        ("pairs", lambda pairs: pairs[::-1].copy()),
+        ("pairs", lambda pairs: pairs[:, [0, 0, *range(2, pairs.shape[1])]]),
+        ("pairs", lambda pairs: np.concatenate([pairs[:, :1] * [[0], [0]], pairs[:, 1:]], 1)),
+        ("pair_of_entry", lambda entries: entries[::-1].copy()),
+        ("indices", lambda indices: np.zeros_like(indices)),
+        ("pairs", lambda pairs: pairs.astype(">i4")),
+        ("pairs", lambda pairs: pairs.astype(np.int16)),
+        ("features_values", lambda values: values.astype(np.float64)),
+    ],
+)
+def test_what_is_no_graph(
+    reader: Child, store: Path, name: str, change: Callable[[Any], Any]
+) -> None:
+    np.save(store / f"{name}.npy", change(np.load(store / f"{name}.npy", allow_pickle=False)))
+    refused(reader, store, "store")
+
+
+def test_ids_that_are_twice_or_none(reader: Child, store: Path) -> None:
+    for ids in (["a"] * 60, [None, *map(str, range(59))]):
+        pq.write_table(pa.table({"id": ids}), store / "ids.parquet")
+        refused(reader, store, "ids.parquet")
 
 
 def changed(**entries: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -15,7 +15,7 @@ from maskgae.base.settings import Settings
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.outcome import forget_peak, peak_rss_mb
 from maskgae.lab import Cell, Outcome, Store, cell_record, evaluate, make_cell, run_missing
-from maskgae.run.fitting import fit_graph
+from maskgae.run import fit
 
 QUICK = {"training.epochs": 3, "encoder.hidden": 8, "encoder.dim": 8}
 
@@ -145,9 +145,9 @@ def test_a_record_tells_where_its_runs_were_made() -> None:
 def test_a_protocol_says_what_was_done() -> None:
     graph = generate(60, 200, num_features=4, communities=2)
     settings = Settings().updated({"training.epochs": 1})
-    whole = fit_graph(replace(graph, name="Collab"), settings, holdout=False).record["protocol"]
+    whole = fit(replace(graph, name="Collab"), settings, holdout=False).record["protocol"]
     assert whole == {"split": "none: all pairs are trained on", "selection": "last"}
-    split = fit_graph(replace(graph, name="Collab"), settings).record["protocol"]["split"]
+    split = fit(replace(graph, name="Collab"), settings).record["protocol"]["split"]
     assert split == "val 0.05, test 0.1 of the pairs, a new split a seed"
 
 

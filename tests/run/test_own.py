@@ -15,9 +15,8 @@ from maskgae.base.settings import Settings, read_toml
 from maskgae.cli import app
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.metrics import link_metrics
-from maskgae.report.of_run import report_data
-from maskgae.run.fitting import fit_graph
-from maskgae.run.folder import load_run
+from maskgae.run import Run, fit
+from maskgae.run.page import report_data
 
 RUNNER = CliRunner()
 QUICK = ("--set", "training.epochs=5", "--threads", "1", "--quiet")
@@ -158,7 +157,7 @@ def test_the_page_shows_the_scores_of_the_record(
     """Features from structure must not tell the page of the test pairs either."""
     choice = ("--set", f"split.message_edges={messages}")
     run("fit", files / "edges.csv", "--out", tmp_path / "run", *QUICK, *choice)
-    saved = load_run(tmp_path / "run")
+    saved = Run.load(tmp_path / "run")
     page = report_data(saved)
     assert page.test_scores is not None
     assert link_metrics(*page.test_scores)["auc"] == saved.record["metrics"]["auc"]["mean"]
@@ -231,7 +230,7 @@ def test_batches_are_asked_for_or_refused(
     edges = ("fit", files / "edges.csv", "--out", tmp_path / "run", "--threads", "1")
     words = run(*edges, "--batch-pairs", "100", "--set", "training.max_steps=4")
     assert "training on batches of 100 pairs with 10 neighbours a hop" in words
-    assert "pairs a second" in words
+    assert "edges a second" in words
     settings = read_toml(tmp_path / "run" / "config.toml")
     assert (settings["training.batch_pairs"], settings["training.fanouts"]) == (100, [10])
     monkeypatch.setenv("MASKGAE_MEMORY", "1MB")
@@ -242,7 +241,7 @@ def test_batches_are_asked_for_or_refused(
 def test_too_few_labels_do_not_lose_a_run() -> None:
     graph = generate(60, 200, num_features=8, communities=1)
     settings = Settings().updated({"training.epochs": 2})
-    record = fit_graph(graph, settings).record
+    record = fit(graph, settings).record
     assert "accuracy" not in record["metrics"]
     assert "two classes" in record["protocol"]["probe"]
 
@@ -256,7 +255,7 @@ def test_edges_are_read_as_asked(tmp_path: Path) -> None:
     text = run("ingest", tmp_path / "sales.csv", "--out", tmp_path / "store", *how)
     assert "edges from column 'buyer' to column 'seller'" in text
     run("fit", tmp_path / "sales.csv", "--out", tmp_path / "run", *how, *QUICK)
-    graph = load_run(tmp_path / "run").graph
+    graph = Run.load(tmp_path / "run").graph
     assert graph.num_nodes == 40 and graph.weights is None
     run("score", tmp_path / "run", tmp_path / "sales.csv", "--out", tmp_path / "s.csv", *how)
 

@@ -15,10 +15,10 @@ from maskgae.base.files import write_text
 from maskgae.base.lock import locked
 from maskgae.base.replace import NEW
 from maskgae.base.tensors import read_tensors
-from maskgae.cli import app, folder
+from maskgae.cli import app
 from maskgae.cli.signals import Signals
 from maskgae.datasets.generated import generate
-from maskgae.run.folder import load_run
+from maskgae.run import Run
 
 QUICK = ("--set", "training.epochs=6", "--set", "training.eval_every=2", "--threads", "1")
 
@@ -57,11 +57,18 @@ def signals_at(monkeypatch: pytest.MonkeyPatch, question: int, *numbers: int) ->
                     signal.raise_signal(number)
             return super().asked_to_stop()
 
-    monkeypatch.setattr(folder, "Signals", Sent)
+    monkeypatch.setattr("maskgae.cli.progress.Signals", Sent)
 
 
 def same_results(one: Path, other: Path) -> bool:
-    names = ("model.safetensors", "embeddings.parquet", "graph/graph.npz", "config.toml")
+    names = (
+        "model.safetensors",
+        "embeddings.parquet",
+        "graph/manifest.json",
+        "graph/pairs.npy",
+        "graph/test.npy",
+        "config.toml",
+    )
     metrics = (json.loads((run / "metrics.json").read_text())["metrics"] for run in (one, other))
     return len({str(m) for m in metrics}) == 1 and all(
         (one / name).read_bytes() == (other / name).read_bytes() for name in names
@@ -156,14 +163,14 @@ def test_a_forced_run_stays_beside_the_old_one_and_leaves_nothing_of_it(
 ) -> None:
     out = tmp_path / "run"
     fit(edges, out, "--seed", "1")
-    write_text(out / "features.json", "of an older run")
+    write_text(out / "graph" / "labels.npy", "of an older run")
     old = files(out)
     with monkeypatch.context() as patch:
         signals_at(patch, 3, signal.SIGTERM)
         assert fit(edges, out, "--force").exit_code == 143
     assert {path.name for path in (out / NEW).iterdir()} == {"checkpoints"}
     assert {name: data for name, data in files(out).items() if not name.startswith(NEW)} == old
-    assert load_run(out).net.settings.seed == 1
+    assert Run.load(out).net.settings.seed == 1
     resumed = fit(edges, out, "--resume")
     assert resumed.exit_code == 0 and "going on from" in resumed.output
     assert same_results(out, whole) and files(out).keys() == files(whole).keys()

@@ -16,8 +16,7 @@ from maskgae.cli import app
 from maskgae.datasets.generated import generate
 from maskgae.nn import layerwise
 from maskgae.nn import network as model
-from maskgae.run import fitting
-from maskgae.run.folder import load_run
+from maskgae.run import Run
 
 FAST = ["--set", "training.epochs=4", "--set", "training.eval_every=2", "--quiet"]
 COLUMNS = 6
@@ -80,8 +79,7 @@ def test_a_store_and_its_files_give_the_same_run(
     ours, expected = (pq.read_table(tmp_path / name / "embeddings.parquet") for name in "ba")
     assert ours.equals(expected)
     assert {path.name for path in (tmp_path / "b" / "graph").iterdir()} == {
-        "about.json",
-        "held_out.npz",
+        *("manifest.json", "val.npy", "test.npy", "val_negatives.npy", "test_negatives.npy"),
     }
     for name in "ab":
         run("embed", tmp_path / name, "--out", tmp_path / f"{name}.npy")
@@ -104,10 +102,10 @@ def test_a_run_names_the_store_that_is_gone_or_changed(files: Path, tmp_path: Pa
     run("fit", tmp_path / "store", "--out", tmp_path / "run", *FAST)
     (tmp_path / "store").rename(tmp_path / "moved")
     with pytest.raises(InputError, match=r"run was fitted on the store .*store, which is gone"):
-        load_run(tmp_path / "run")
+        Run.load(tmp_path / "run")
     run("ingest", files / "edges.csv", "--out", tmp_path / "store", "--quiet")
     with pytest.raises(InputError, match=r"store, which has changed since"):
-        load_run(tmp_path / "run")
+        Run.load(tmp_path / "run")
 
 
 def test_another_store_is_embedded_if_it_is_encoded_alike(files: Path, tmp_path: Path) -> None:
@@ -138,9 +136,9 @@ def test_a_large_graph_goes_all_the_way(
     monkeypatch.setattr(model, "AT_ONCE", 0)
     monkeypatch.setattr(layerwise, "CHUNK_NUMBERS", 2000)
     monkeypatch.setattr(layerwise, "IN_MEMORY", 100)
-    monkeypatch.setattr(fitting, "JUDGED_NODES", 90)
-    monkeypatch.setattr("maskgae.report.of_run.SHOWN_NODES", 50)
-    monkeypatch.setattr("maskgae.run.folder.WRITTEN_NUMBERS", 1000)
+    monkeypatch.setattr("maskgae.run.labels.JUDGED_NODES", 90)
+    monkeypatch.setattr("maskgae.run.page.SHOWN_NODES", 50)
+    monkeypatch.setattr("maskgae.run.files.WRITTEN_NUMBERS", 1000)
     run("fit", files / "store", "--out", tmp_path / "parts", *FAST)
     ours, expected = (
         pq.read_table(tmp_path / name / "embeddings.parquet") for name in ("parts", "whole")

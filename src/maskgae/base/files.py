@@ -64,6 +64,19 @@ def sweep(folder: Path) -> None:
                 path.unlink()
 
 
+def check_readable(*paths: Path | None) -> None:
+    """Refuses files and folders that are not there or cannot be read, before any work."""
+    for path in paths:
+        if path is None:
+            continue
+        if not path.exists():
+            raise InputError(f"{path} does not exist: check the path")
+        if not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} must be a file or a folder, but it is neither")
+        if not os.access(path, os.R_OK):
+            raise InputError(f"{path} cannot be read: check its permissions")
+
+
 def sha256(path: Path) -> str:
     """The SHA-256 of a file's content, in hex."""
     with path.open("rb") as file:
@@ -111,6 +124,8 @@ def read_json(path: Path) -> Any:
 def read_with(path: Path, reader: Callable[[Path], Any], kind: str) -> Any:
     """Reads a file of ours; what is missing or broken is an error that names it."""
     try:
+        if path.exists() and not path.is_file():  # a FIFO would never end
+            raise InputError(f"{path} must be a regular file, and it is something else")
         return reader(path)
     except InputError:  # which says it already
         raise

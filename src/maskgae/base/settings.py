@@ -415,6 +415,8 @@ MAX_SETTINGS_BYTES, MAX_SETTINGS_LINE = 64 << 10, 4 << 10
 def read_toml(path: Path) -> dict[str, Any]:
     """The settings of a TOML file by dotted key."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a FIFO would never end
+            raise ValueError("it is no regular file")
         with path.open("rb") as file:
             content = file.read(MAX_SETTINGS_BYTES + 1)
         longest = max(map(len, content.splitlines()), default=0)

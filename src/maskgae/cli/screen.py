@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,7 +24,42 @@ from rich.text import Text
 
 from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent, printable
 
-out = Console(highlight=False)
+if TYPE_CHECKING:
+    from maskgae.base.settings import Settings
+    from maskgae.io import TableEncoder
+    from maskgae.run import Plan, Source
+
+
+class _Patient(io.TextIOBase):
+    """Standard output that goes on when nobody reads it any more, as behind ``| head -1``.
+
+    What a command is for is in files; that its lines are no longer wanted must not end it.
+    """
+
+    def write(self, text: str) -> int:
+        with suppress(BrokenPipeError):
+            return sys.stdout.write(text)
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def isatty(self) -> bool:
+        return sys.stdout.isatty()
+
+    def fileno(self) -> int:
+        return sys.stdout.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return sys.stdout.encoding
+
+
+out = Console(file=cast(IO[str], _Patient()), highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
@@ -98,6 +136,11 @@ def plain(value: Any) -> str:
     return escape(printable(value))
 
 
+def written(what: str, path: Any) -> None:
+    """Says what was written, and where."""
+    out.print(f"{what} written to {plain(path)}", soft_wrap=True)
+
+
 def notice(text: str) -> None:
     """A line that the user should know, beside the results."""
     err.print(f"note: {plain(text)}", soft_wrap=True)
@@ -128,8 +171,18 @@ SHOWN_METRICS = {
 }
 
 
-def show_record(record: Mapping[str, Any], tasks: Sequence[str] = ("link", "node")) -> None:
-    """Prints a record: the question, the numbers, what makes them credible, what they cost."""
+def show_record(
+    record: Mapping[str, Any],
+    tasks: Sequence[str] = ("link", "node"),
+    seconds: Mapping[str, float] | None = None,
+) -> None:
+    """Prints a record: the question, the numbers, what makes them credible, what they cost.
+
+    Args:
+        record: of one cell or one run.
+        tasks: whose metrics are shown.
+        seconds: how long each part took as the user saw it, by the name of the part.
+    """
     seeds = record["seeds"]
     plural = "s" if len(seeds) > 1 else ""
     out.print(
@@ -139,7 +192,7 @@ def show_record(record: Mapping[str, Any], tasks: Sequence[str] = ("link", "node
     for task in tasks:
         if SHOWN_METRICS[task][0] in record["metrics"]:
             out.print(record_table(record, SHOWN_METRICS[task]))
-    for line in credentials(record):
+    for line in credentials(record, seconds):
         out.print(line)
 
 
@@ -147,7 +200,9 @@ def _masked(record: Mapping[str, Any]) -> str:
     return f"{record['mask']} mask, {record['semantics']} · " if record["mask"] else ""
 
 
-def credentials(record: Mapping[str, Any]) -> Iterator[str]:
+def credentials(
+    record: Mapping[str, Any], seconds: Mapping[str, float] | None = None
+) -> Iterator[str]:
     """What was audited and what it cost, in lines of 80 columns."""
     audit, time_s = record["audit"], record["time_s"]
     if "held_out_leaks" in audit:
@@ -158,5 +213,51 @@ def credentials(record: Mapping[str, Any]) -> Iterator[str]:
                 f"       {100 * audit['visible_targets']:.0f} % of the targets stayed visible"
             )
         yield leaked
-    speed = f", {1000 * time_s['per_epoch']:.0f} ms an epoch" if "per_epoch" in time_s else ""
-    yield f"time: {time_s['total']:.0f} s{speed}; peak memory {record['peak_rss_mb']:.0f} MB"
+    parts = seconds or {
+        "reading": time_s["load"],
+        "training": time_s["train"],
+        "scoring": time_s["evaluate"],
+    }
+    listed = ", ".join(f"{name} {spent:.1f} s" for name, spent in parts.items())
+    yield f"time: {listed}, total {sum(parts.values()):.1f} s"
+    speed = f"{1000 * time_s['per_epoch']:.0f} ms an epoch; " if "per_epoch" in time_s else ""
+    yield f"      {speed}peak memory {record['peak_rss_mb']:.0f} MB"
+
+
+def show_source(source: Source, plan: Plan) -> None:
+    """What was read, what became what, and what was chosen."""
+    from maskgae.nn.convs import CONVS
+
+    graph, settings = source.graph, plan.settings
+    columns = () if source.encoder is None else _columns(source.encoder)
+    lines = [*source.notes, *columns, f"settings: {_in_words(settings)}; all are in config.toml"]
+    lines.append(str(plan))
+    if graph.weights is not None and not CONVS[settings.encoder.kind].uses_weights:
+        kind = settings.encoder.kind
+        lines.append(f"encoder.kind={kind} takes no edge weights: they are left out")
+    out.print(f"[bold]{plain(graph.name)}[/]: {graph}", soft_wrap=True)
+    for line in lines:
+        out.print(f"  {plain(line)}", soft_wrap=True)
+
+
+def _columns(encoder: TableEncoder) -> Iterator[str]:
+    """What became of the table's columns, a line for each kind."""
+    kinds: dict[str, list[tuple[str, int]]] = {}
+    for name, kind, width in encoder.rows():
+        kinds.setdefault(kind, []).append((name, width))
+    for kind, found in kinds.items():
+        listed = ", ".join(name for name, _ in found[:3])
+        more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+        yield f"{kind}: {listed}{more}, {sum(width for _, width in found):,} features"
+
+
+def _in_words(settings: Settings) -> str:
+    """The settings that matter most, in one line."""
+    mask, encoder, training = settings.mask, settings.encoder, settings.training
+    ratio = {"edge": f" p={mask.p:g}", "path": f" q={mask.q:g}", "none": ""}[mask.kind]
+    widths = [encoder.hidden] * (encoder.layers - 1) + [encoder.dim]
+    return (
+        f"mask {mask.kind}{ratio} {mask.semantics}, {encoder.kind} of "
+        f"{'-'.join(map(str, widths))}, dropout {encoder.dropout:g}, "
+        f"at most {training.epochs:,} epochs"
+    )

@@ -27,11 +27,10 @@ from maskgae.store.ingest import (
     Listener,
     Stages,
     store_folder,
-    write_features,
-    write_ids,
 )
 from maskgae.store.sorting import SortedRuns
 from maskgae.store.store import Store, open_store
+from maskgae.store.write import write_features, write_ids
 
 
 def generate_store(

@@ -33,6 +33,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
@@ -130,6 +131,15 @@ def import_graph(folders: Mapping[str, Path]) -> tuple[Graph, list[str]]:
 def load_imports() -> Graph:
     """The import graph of the installed libraries; read once a process."""
     return _installed()[0]
+
+
+def imports_source() -> tuple[Graph, NDArray[Any], tuple[str, ...]]:
+    """The graph of :func:`load_imports`, what its nodes are called, and what its classes are."""
+    graph, names = load_imports(), np.array(module_names(), dtype=object)
+    assert graph.labels is not None
+    codes = graph.labels.tolist()
+    packages = {c: ".".join(n.split(".")[:2]) for n, c in zip(names, codes, strict=True)}
+    return graph, names, tuple(packages[code] for code in range(graph.num_classes))
 
 
 def module_names() -> list[str]:

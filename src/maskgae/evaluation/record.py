@@ -50,6 +50,33 @@ def make_record(
     }
 
 
+def check_record(record: Any) -> dict[str, Any]:
+    """A record that was read from a file, if it is one.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    parts = ("protocol", "settings", "metrics", "sanity", "audit", "facts", "time_s")
+    if not isinstance(record, dict) or not all(isinstance(record.get(k), dict) for k in parts):
+        raise ValueError(f"a record has the parts {', '.join(parts)}")
+    for row in (record["metrics"], *record["sanity"].values()):
+        for name, found in row.items():
+            if not isinstance(found, dict) or not _is_number(found.get("mean")):
+                raise ValueError(f"'{name}' must have a mean")
+            values = found.get("values")
+            if not isinstance(values, list) or not all(map(_is_number, values)):
+                raise ValueError(f"'{name}' must have values")
+    if not all(_is_number(value) for value in record["time_s"].values()):
+        raise ValueError("times must be numbers")
+    if not isinstance(record.get("seeds"), list) or not _is_number(record.get("peak_rss_mb")):
+        raise ValueError("seeds and peak memory must be there")
+    return record
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def link_protocol(settings: Settings, holdout: bool = True) -> dict[str, Any]:
     """How the numbers on links come about, in a few words each."""
     if not holdout:

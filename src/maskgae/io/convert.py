@@ -16,32 +16,53 @@ from maskgae.data.graph import Graph, as_labels
 from maskgae.io.layout import KNOWN_PAIRS
 
 
-def as_graph(graph: Any, features: Any = None, labels: Any = None) -> tuple[Graph, NDArray[Any]]:
-    """A graph and what its nodes are called.
+def as_graph(
+    graph: Any, features: Any = None, labels: Any = None
+) -> tuple[Graph, NDArray[Any], tuple[str, ...]]:
+    """A graph, what its nodes are called, and what its classes are.
 
     Args:
         graph: a :class:`Graph`, PyG ``Data``, a SciPy sparse matrix, a NetworkX graph, a pandas
-            frame of edges, or an edge array ``[2, E]`` or ``[E, 2]``.
+            frame of edges, an edge array ``[2, E]`` or ``[E, 2]``, or a list of pairs, which may
+            be of strings.
         features: a row for each node, in the order of the returned names; the rows of a pandas
             frame go by its index where that has the names.
-        labels: a class for each node.
+        labels: a class for each node, as numbers from 0 on or as words; unknown is -1 or ``None``.
 
     >>> import networkx
-    >>> graph, names = as_graph(networkx.Graph([("ann", "bob"), ("bob", "cyd")]))
+    >>> graph, names, _ = as_graph(networkx.Graph([("ann", "bob"), ("bob", "cyd")]))
     >>> graph, names.tolist()
     (Graph(nodes=3, pairs=2), ['ann', 'bob', 'cyd'])
     """
     made, names = _converted(graph, features)
     if features is not None:
         made = replace(made, features=as_features(_in_order(features, names)))
+    classes: tuple[str, ...] = ()
     if labels is not None:
-        made = replace(made, labels=as_labels(labels))
-    return made, names
+        codes, classes = _classes(labels)
+        made = replace(made, labels=as_labels(codes))
+    return made, names, classes
+
+
+def _classes(labels: Any) -> tuple[Any, tuple[str, ...]]:
+    """Classes as numbers, and what they are called where they were words."""
+    found = np.asarray(labels)
+    if found.dtype.kind not in "OUS":
+        return labels, ()
+    known = sorted({str(name) for name in found.tolist() if name is not None})
+    number: dict[str | None, int] = {name: code for code, name in enumerate(known)}
+    words = (None if name is None else str(name) for name in found.tolist())
+    return np.array([-1 if word is None else number[word] for word in words]), tuple(known)
 
 
 def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
     if isinstance(graph, Graph):
         return graph, np.arange(graph.num_nodes)
+    if hasattr(graph, "edge_types"):
+        raise InputError(
+            f"PyG's HeteroData has {len(graph.edge_types)} kinds of edges, and one graph has one: "
+            "give data.to_homogeneous(), or the edge_index of one kind"
+        )
     if isinstance(graph, networkx.Graph):
         return Graph.from_networkx(graph), _names(list(graph))
     if sp.issparse(graph):
@@ -52,6 +73,8 @@ def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
         return made, np.arange(made.num_nodes)
     if hasattr(graph, "columns") and hasattr(graph, "to_numpy"):
         return _from_frame(graph)
+    if isinstance(graph, list | tuple) and _is_named(graph):
+        return _from_names(graph)
     rows = None if features is None else as_features(features).num_rows
     made = Graph.from_edges(graph, rows)
     return made, np.arange(made.num_nodes)
@@ -77,6 +100,20 @@ def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
         ) from None
     weights = frame.iloc[:, columns.index("weight")].to_numpy() if "weight" in columns else None
     return Graph.from_edges(codes.reshape(2, -1), names.size, weights=weights), names
+
+
+def _is_named(edges: Any) -> bool:
+    """Whether a list of pairs calls its nodes by words."""
+    return any(isinstance(end, str) for edge in edges for end in np.atleast_1d(edge))
+
+
+def _from_names(edges: Any) -> tuple[Graph, NDArray[Any]]:
+    if any(isinstance(edge, str) or len(edge) != 2 for edge in edges):
+        raise InputError("an edge is a pair of names, such as ('ann', 'bob'): give a list of those")
+    names = sorted({str(end) for edge in edges for end in edge})
+    number = {name: place for place, name in enumerate(names)}
+    ends = np.array([[number[str(u)], number[str(v)]] for u, v in edges], dtype=np.int64)
+    return Graph.from_edges(ends.T.copy(), len(names)), _names(names)
 
 
 def _in_order(features: Any, names: NDArray[Any]) -> Any:

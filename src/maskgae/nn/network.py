@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -87,6 +88,23 @@ class MaskGAENet(nn.Module):
         if self.degree_decoder is not None:
             self.degree_decoder.reset_parameters(stream.at("degree").torch())
 
+    def check_state(self, state: Mapping[str, Tensor], what: str) -> None:
+        """Refuses weights of other names, shapes or types than this network's.
+
+        Args:
+            state: the weights by name.
+            what: says what does not fit, in the error.
+        """
+        own = {name: (tuple(v.shape), v.dtype) for name, v in self.state_dict().items()}
+        given = {name: (tuple(v.shape), v.dtype) for name, v in state.items()}
+        names = sorted(n for n in own.keys() | given.keys() if own.get(n) != given.get(n))
+        if names:
+            there, here = (found.get(names[0], "missing") for found in (given, own))
+            raise InputError(
+                f"{what}: {names[0]} is {there} there and {here} here; use the same settings and "
+                "the same columns"
+            )
+
     def forward(self, step: Step, stream: Stream) -> Tensor:
         """The loss of one step; the paper's Algorithm 1 from line 4 on."""
         objective = self.settings.objective
@@ -146,9 +164,14 @@ class MaskGAENet(nn.Module):
             graph: whose edges are the messages.
             nodes: whose rows are wanted, ``[n]`` ascending; of all nodes where it is ``None``.
         """
+        return self.readout(self.encode(graph, nodes), graph, nodes)
+
+    def readout(
+        self, outputs: Sequence[Tensor], graph: Graph, nodes: Tensor | None = None
+    ) -> Tensor:
+        """The embedding from what :meth:`encode` gave, ``[N, width]`` a layer to ``[N, D]``."""
         config = self.settings.embedding
-        outputs = self.encode(graph, nodes)
-        parts = outputs if config.layers == "all" else outputs[-1:]
+        parts = list(outputs if config.layers == "all" else outputs[-1:])
         if config.propagated and graph.features is not None:
             spread = propagated(graph, config.propagated).to(parts[0].device)
             parts = [*parts, spread if nodes is None else spread[nodes]]

@@ -7,6 +7,7 @@ reason.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -195,17 +196,13 @@ def _choose_split(facts: GraphSize, suggestion: Suggestion) -> None:
 
 def resolve_settings(
     graph: Graph,
-    mask: str | None,
-    dim: int | None,
-    seed: int | None,
     preset: str | None = None,
-    overrides: dict[str, Any] | None = None,
+    dim: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Settings for a graph: a preset's or what suits the graph, overrides, then what is named."""
-    base = dict(named_preset(preset).overrides) if preset else dict(suggest(graph).settings)
-    named = {"mask.kind": mask, "seed": seed}
-    named = {key: value for key, value in named.items() if value is not None}
-    settings = Settings().updated({**base, **(overrides or {}), **named})
+    """Settings for a graph: a preset's or what suits it, then what the user says by dotted key."""
+    base = named_preset(preset).overrides if preset else suggest(graph).settings
+    settings = Settings().updated({**base, **(overrides or {})})
     return settings if dim is None else settings.updated(_widths(settings, dim))
 
 

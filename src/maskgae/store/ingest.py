@@ -23,19 +23,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from maskgae.base.errors import InputError
-from maskgae.base.files import atomic, read_json, read_with, write_json, write_text, writing
+from maskgae.base.files import read_json, read_with, write_json, write_text, writing
 from maskgae.base.lock import LOCK, locked
 from maskgae.base.replace import NEW, replacing, settle
-from maskgae.data.features import Features, SparseFeatures
 from maskgae.data.pairs import Cleaning
 from maskgae.io.build import table_ids
 from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
 from maskgae.io.flows import EdgeFlow, Numbering, changed, open_edges
-from maskgae.io.ids import IdArray, as_arrow, as_ids
+from maskgae.io.ids import IdArray, as_ids
 from maskgae.io.tables import NodeTable, read_nodes
 from maskgae.store.arrays import write_array
 from maskgae.store.assemble import directed_keys, write_pairs, write_rows
@@ -45,7 +43,6 @@ from maskgae.store.store import (
     FILES,
     IDS,
     MANIFEST,
-    SPARSE,
     WHOLE,
     WORK,
     Store,
@@ -53,6 +50,7 @@ from maskgae.store.store import (
     open_store,
     write_manifest,
 )
+from maskgae.store.write import write_features, write_ids
 
 Facts = dict[str, Any]
 
@@ -295,12 +293,6 @@ def _number_ids(out: Path, flow: EdgeFlow, edges: Path, table: _Table) -> Facts:
     return {"num_nodes": len(ids), "notes": notes}
 
 
-def write_ids(out: Path, ids: IdArray) -> None:
-    """Writes what the nodes are called."""
-    with atomic(out / IDS) as temporary:
-        pq.write_table(pa.table({"id": as_arrow(ids)}), temporary)
-
-
 def _read_ids(out: Path) -> IdArray:
     return as_ids(pq.read_table(out / IDS)["id"])
 
@@ -349,14 +341,3 @@ def _write_nodes(out: Path, table: _Table) -> Facts:
         "num_features": 0 if features is None else features.num_columns,
         "label_names": list(names),
     }
-
-
-def write_features(out: Path, features: Features) -> None:
-    """Writes features as they are held, dense or sparse."""
-    if not isinstance(features, SparseFeatures):
-        write_array(out / "features.npy", features.dense().numpy())
-        return
-    csr = features.by_row
-    assert csr.values is not None
-    for name, values in zip(SPARSE, (csr.indptr, csr.indices, csr.values), strict=True):
-        write_array(out / f"{name}.npy", values.numpy())

@@ -12,7 +12,12 @@ features.npy           ``[N, F]``; sparse ones are ``features_indptr.npy``,
                        ``features_indices.npy`` and ``features_values.npy``
 ids.parquet            what the nodes are called
 features.json          how the table of nodes became features
+val.npy, test.npy      of a run, ``[2, V]`` and ``[2, T]``: what was held out, and beside it
+                       ``val_negatives.npy`` and ``test_negatives.npy``
+structural_*.npy       of a run, what made the features of a graph that brought none
 =====================  ======================================================================
+
+The store of a run that was fitted on another store refers to that one and has only what is new.
 
 Whole numbers have 32 bits where they fit. A folder without a manifest is unfinished. Opening
 checks the files' sizes, and taking the graph that no index points beyond it, since a store may come
@@ -28,7 +33,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
@@ -38,10 +45,11 @@ from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures, Features, SparseFeatures
 from maskgae.data.graph import Graph, Structure
 from maskgae.data.pairs import Cleaning
-from maskgae.io.ids import IdArray, as_ids
+from maskgae.io.ids import IdArray, as_ids, repeated_ids
 from maskgae.io.parquet import ParquetTable
 from maskgae.io.sources import open_file
 from maskgae.store.arrays import ascends, mapped, within
+from maskgae.store.validate import faults
 
 MANIFEST, IDS, ENCODING = "manifest.json", "ids.parquet", "features.json"
 FAMILY = "maskgae-store-"
@@ -62,6 +70,12 @@ ARRAYS: dict[str, tuple[str, Callable[[int, int, int], tuple[int | None, ...]]]]
     "features_indptr": ("i", lambda n, m, f: (n + 1,)),
     "features_indices": ("i", lambda n, m, f: (None,)),
     "features_values": ("f", lambda n, m, f: (None,)),
+    **dict.fromkeys(
+        ("val", "test", "val_negatives", "test_negatives"), ("i", lambda n, m, f: (2, None))
+    ),
+    "structural_basis": ("f", lambda n, m, f: (n, None)),
+    "structural_degrees": ("f", lambda n, m, f: (n,)),
+    "structural_scale": ("f", lambda n, m, f: (None,)),
 }
 
 #: What the entries of each array stay below; ``None``: any number.
@@ -71,7 +85,11 @@ BELOW: dict[str, Callable[[int, int, int], int | None]] = {
     "indices": lambda n, m, f: n,
     "pair_of_entry": lambda n, m, f: m,
     "features_indices": lambda n, m, f: f,
+    **dict.fromkeys(("val", "test", "val_negatives", "test_negatives"), lambda n, m, f: n),
 }
+
+#: What the numbers of an array may be held in.
+TYPES = {"i": (np.dtype(np.int32), np.dtype(np.int64)), "f": (np.dtype(np.float32),)}
 
 #: The arrays of sparse features.
 SPARSE = ("features_indptr", "features_indices", "features_values")
@@ -109,12 +127,36 @@ class Store:
         return tuple(self.manifest["notes"])
 
     @cached_property
+    def base(self) -> Store | None:
+        """The store that this one refers to, where it is that of a run on another store."""
+        reference = self.manifest.get("base")
+        if reference is None:
+            return None
+        path = Path(reference["path"])
+        if not path.is_dir():
+            raise InputError(
+                f"{self.folder.parent} was fitted on the store {path}, which is gone: put it back "
+                "there"
+            )
+        store = open_store(path)
+        if store.digest != reference["digest"]:
+            raise InputError(
+                f"{self.folder.parent} was fitted on the store {path}, which has changed since: "
+                f"its digest was {reference['digest']} and is {store.digest}; put the old one back"
+            )
+        return store
+
+    @cached_property
     def ids(self) -> IdArray:
         """What the nodes are called, ``[N]``."""
+        if self.base is not None:
+            return self.base.ids
         [cells] = ParquetTable(open_file(self.folder / IDS, (".parquet",))).read([0])
         if len(cells) != self.manifest["num_nodes"]:
             raise InputError(f"{self.folder / IDS} must have a row for each node: ingest it again")
-        return as_ids(cells)
+        if cells.null_count or repeated_ids(ids := as_ids(cells)):
+            raise InputError(f"{self.folder / IDS} must have an id for each node, each another")
+        return ids
 
     @property
     def encoding(self) -> str | None:
@@ -125,18 +167,28 @@ class Store:
     @cached_property
     def graph(self) -> Graph:
         """The graph, its arrays mapped: looked through once, then read where they are used."""
-        about = self.manifest
+        about, features = self.manifest, self._features()
+        if self.base is not None:
+            graph = self.base.graph
+            return graph if features is None else graph.with_features(features)
         graph = Graph(
             num_nodes=about["num_nodes"],
             pairs=self._tensor("pairs"),
-            features=self._features(),
+            features=features,
             labels=self._tensor("labels").long() if self._has("labels") else None,
             weights=self._tensor("weights") if self._has("weights") else None,
             name=about["name"],
             cleaning=Cleaning(**about["cleaning"]),
         )
         csr = self._csr("indptr", "indices", graph.num_nodes)
-        return graph.with_structure(Structure(csr, self._tensor("pair_of_entry")))
+        structure = Structure(csr, self._tensor("pair_of_entry"))
+        if reason := faults(graph, structure, len(self.label_names)):
+            raise InputError(f"{self.folder} is no graph that maskgae wrote: {reason}")
+        return graph.with_structure(structure)
+
+    def array(self, name: str) -> NDArray[Any] | None:
+        """One of a run's own arrays, where there is one."""
+        return self._tensor(name).numpy() if self._has(name) else None
 
     def verify(self) -> None:
         """Compares the checksum of every file; raises an error that names the first wrong one."""
@@ -159,7 +211,7 @@ class Store:
         fits = len(shape) == array.ndim and all(
             wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
         )
-        if not fits or array.dtype.kind != kind:
+        if not fits or array.dtype not in TYPES[kind] or not array.dtype.isnative:
             raise InputError(
                 f"{path} must have the shape {list(shape)}, but it has {list(array.shape)} of "
                 f"{array.dtype}: ingest it again"
@@ -240,6 +292,8 @@ def _check_manifest(manifest: dict[str, Any], path: Path) -> None:
         **dict.fromkeys(("num_nodes", "num_pairs", "num_features"), _is_count),
         **dict.fromkeys(("notes", "label_names"), lambda x: all(isinstance(i, str) for i in x)),
     }
+    if "base" in manifest:
+        rules["base"] = lambda x: isinstance(x["path"], str) and isinstance(x["digest"], str)
     for key, rule in rules.items():
         try:
             fits = rule(manifest[key])

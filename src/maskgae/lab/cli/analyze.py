@@ -12,7 +12,6 @@ import typer
 from maskgae.base.errors import InputError, nearest
 from maskgae.base.settings import Settings, choices
 from maskgae.cli.app import app
-from maskgae.cli.inputs import read_graph
 from maskgae.cli.options import (
     Assignments,
     ConfigFile,
@@ -139,7 +138,9 @@ def _load(
 
         return load_dataset(dataset)
     assert edges is not None
-    return read_graph(edges, nodes, label, reading=reading(read))[0].graph
+    from maskgae.run import read as read_graph
+
+    return read_graph(edges, nodes, label, **reading(read)).graph
 
 
 def _hops_and_masks(

@@ -9,7 +9,6 @@ import typer
 
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.folder import claimed, fit_and_save
 from maskgae.cli.options import Quiet, Threads, prepare_torch
 from maskgae.lab.cli.evaluate import evaluated
 
@@ -24,28 +23,27 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train and evaluate on the embedded graph: your own libraries' import statements."""
-    import numpy as np
-
-    from maskgae.datasets.imports import load_imports, module_names
+    from maskgae.cli.progress import FitProgress
+    from maskgae.datasets.imports import imports_source
     from maskgae.lab import make_cell
     from maskgae.presets import preset
+    from maskgae.run import Source, fit
 
     prepare_torch("cpu", threads)
     screen.out.print(
         "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
         "joined where one imports the other; features: words of their docstrings.\n"
     )
-    settings = preset("link-imports-edge").settings
-    names = np.array(module_names(), dtype=object)
-    graph = load_imports()
-    assert graph.labels is not None
-    packages = {
-        c: ".".join(n.split(".")[:2]) for n, c in zip(names, graph.labels.tolist(), strict=True)
-    }
-    classes = [packages[code] for code in range(graph.num_classes)]
-    with claimed(out, force=out == DEMO) as place:
-        record = fit_and_save(graph, settings, place, names, quiet=quiet, label_names=classes)
-    screen.show_record(record, ["link"])
+    progress = FitProgress(quiet)
+    with progress.watched():
+        settings = preset("link-imports-edge").settings
+        fit(
+            Source(*imports_source()),
+            settings,
+            folder=out,
+            force=out == DEMO,
+            callbacks=[progress],
+        )
     screen.out.print()
     screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
     screen.out.print(

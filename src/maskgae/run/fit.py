@@ -1,0 +1,307 @@
+"""Fitting a graph of one's own: choose, hold out, train, score, embed, keep.
+
+:func:`fit` is behind both doors, Python's and the command line's. What it does, in order: the
+source is read, settings are chosen (:mod:`~maskgae.run.defaults`), the memory decides between the
+whole graph and batches (:mod:`~maskgae.run.plan`), some edges are held out, the network is trained
+on the others, what was held out is scored once, and every node is embedded with every edge. With a
+folder, the training leaves checkpoints there and the run is written to it with its page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from maskgae.base.device import check_device
+from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.data.splits import LinkSplit, split_links
+from maskgae.data.structural import StructuralFeatures
+from maskgae.evaluation.audit import audit_split
+from maskgae.evaluation.link_task import link_task, validation_pairs
+from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.outcome import Outcome, forget_peak
+from maskgae.evaluation.record import link_protocol, make_record
+from maskgae.nn.network import MaskGAENet
+from maskgae.run import files
+from maskgae.run import folder as folders
+from maskgae.run.callbacks import Callback, Callbacks
+from maskgae.run.defaults import resolve_settings
+from maskgae.run.labels import add_label_metrics
+from maskgae.run.plan import Plan, plan_fit
+from maskgae.run.run import HELD_OUT, Run
+from maskgae.run.source import Source, read
+from maskgae.training import FittedMaskGAE, MaskGAEMethod
+from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.parallel import RankedCheckpoints, Ranks, launched, restarted
+
+#: Columns of the features that are made from a graph without any.
+STRUCTURAL_WIDTH = 128
+
+
+def fit(
+    source: Any,
+    settings: Settings | Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    dim: int | None = None,
+    holdout: bool = True,
+    batch_pairs: int | None = None,
+    start: str | Path | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    device: str = "cpu",
+    callbacks: Sequence[Callback] = (),
+) -> Run:
+    """Trains on a graph and measures how well it went.
+
+    Args:
+        source: what :func:`~maskgae.run.source.read` gave, or anything that it takes, or a
+            function that reads it once the folder is known to be free; labels are used for
+            evaluation only.
+        settings: dotted keys that override what suits the graph, such as ``{"mask.p": 0.5}``; or
+            complete settings, which are taken as they are.
+        preset: named settings to start from, instead of those that suit the graph.
+        dim: number of columns that come out.
+        holdout: whether to hold out edges for stopping and for the test; without, all edges are
+            trained on for the given epochs.
+        batch_pairs: edges of one update on sampled neighbourhoods; 0 for the whole graph at once.
+            Where it is ``None``, the memory decides.
+        start: the folder of an earlier run to begin with, instead of random weights.
+        folder: where to keep the run; nothing is written where it is ``None``.
+        resume: go on with a run in the folder that was stopped.
+        force: replace a run in the folder, when the new one is complete.
+        device: where to compute.
+        callbacks: told what happens, see :class:`~maskgae.run.callbacks.Callback`.
+
+    Under ``torchrun`` every rank calls this; the others than rank 0 get a run without metrics.
+
+    >>> run = fit([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)], {"training.epochs": 3}, holdout=False)
+    >>> run.embedding.shape[0], sorted(run.links(top=1))
+    (5, ['score', 'source', 'target'])
+    """
+    check_device(device)
+    place = None if folder is None else Path(folder)
+    if restarted() and place is not None:  # torchrun has lost a rank and started all again
+        force = force and folders.may_start_again(place)
+        resume = not force
+    with launched(device) as (here, own_device):
+        request = _Request(
+            settings=settings or {},
+            preset=preset,
+            dim=dim,
+            holdout=holdout,
+            batch_pairs=batch_pairs,
+            start=None if start is None else files.load_weights(Path(start)),
+            device=own_device,
+            resume=resume,
+            callback=Callbacks(callbacks),
+        )
+        if not here.leads:
+            return request.follow(_source(source), here, place)
+        if place is None:
+            run = request.lead(_source(source), here, None)
+        else:
+            with folders.claimed(place, force=force, resume=resume) as aside:
+                run = request.lead(_source(source), here, aside)
+            run.folder = place
+        request.callback.on_end(run)
+        return run
+
+
+def _source(given: Any) -> Source:
+    if callable(given):
+        given = given()
+    return given if isinstance(given, Source) else read(given)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked of a fit, on one rank."""
+
+    settings: Settings | Mapping[str, Any]
+    preset: str | None
+    dim: int | None
+    holdout: bool
+    batch_pairs: int | None
+    start: dict[str, Tensor] | None
+    device: str
+    resume: bool
+    callback: Callback
+
+    def lead(self, source: Source, here: Ranks, place: Path | None) -> Run:
+        """Rank 0, or the only one: all of it."""
+        if source.graph.num_pairs == 0:
+            raise InputError(f"{source.graph.name} has no edges: there is nothing to learn from")
+        plan = self.plan(source.graph)
+        if place is not None and self.resume and folders.is_complete(place):
+            here.agreed(None)
+            return files.unchanged(place, source, plan.settings, self.holdout)
+        self.callback.on_plan(source, plan)
+        settings = here.agreed(plan.settings)
+        run = self._fitted(source, settings, here, self._checkpoints(here, place, settings))
+        if place is not None:
+            files.write_run(run, place)
+            self.callback.on_part("page")
+            run.report(place / folders.REPORT)
+            folders.drop_checkpoints(place)
+        return run
+
+    def follow(self, source: Source, here: Ranks, place: Path | None) -> Run:
+        """What the other ranks do: their part of training and embedding."""
+        settings: Settings | None = here.agreed(None)
+        if settings is None:  # rank 0 has found the run complete
+            return Run(MaskGAENet.for_graph(source.graph, Settings()), source)
+        forget_peak()
+        task = _prepared(source.graph, settings, self.holdout)
+        method = self._method(settings, self._checkpoints(here, place, settings))
+        fitted = method.fit(task.train, task.validation(settings), Stream(settings.seed))
+        _embedded(fitted.net, task.graph, here)
+        return Run(fitted.net, source.with_graph(task.graph))
+
+    def plan(self, graph: Graph) -> Plan:
+        """Settings for the graph, and whether they fit the memory."""
+        if isinstance(self.settings, Settings):
+            return plan_fit(graph, self.settings, self.batch_pairs, given=())
+        chosen = resolve_settings(graph, self.preset, self.dim, self.settings)
+        return plan_fit(graph, chosen, self.batch_pairs, given=self.settings)
+
+    def _fitted(
+        self, source: Source, settings: Settings, here: Ranks, checkpoints: Checkpoints | None
+    ) -> Run:
+        forget_peak()
+        task = _prepared(source.graph, settings, self.holdout)
+        self.callback.on_part("training")
+        method = self._method(settings, checkpoints)
+        outcome, fitted = _trained(method, settings, task, self.callback.on_epoch)
+        self.callback.on_part("embedding")
+        run = Run(
+            fitted.net,
+            source.with_graph(task.graph),
+            held_out=task.held_out,
+            structural=task.structural,
+            history=fitted.state.history,
+            embedding=_embedded(fitted.net, task.graph, here),
+        )
+        run.record = _record(run, outcome, self.holdout)
+        return run
+
+    def _method(self, settings: Settings, checkpoints: Checkpoints | None) -> _OwnMethod:
+        return _OwnMethod(settings, self.device, checkpoints, self.start, self.callback)
+
+    def _checkpoints(
+        self, here: Ranks, place: Path | None, settings: Settings
+    ) -> Checkpoints | None:
+        if place is None:
+            return None
+        at = (place / folders.CHECKPOINTS, settings.training.checkpoint_every)
+        more: dict[str, Any] = {"resume": self.resume, "stop": self.callback.wants_stop}
+        if here.alone:
+            return Checkpoints(*at, **more, notice=self.callback.on_notice)
+        notice = self.callback.on_notice if here.leads else (lambda text: None)
+        return RankedCheckpoints(here, *at, **more, notice=notice)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A graph with the features that a network reads, and what of it is held out."""
+
+    graph: Graph
+    split: LinkSplit | None
+    structural: StructuralFeatures | None
+
+    @property
+    def train(self) -> Graph:
+        return self.graph if self.split is None else self.split.train
+
+    @property
+    def held_out(self) -> dict[str, Tensor]:
+        return {} if self.split is None else {k: getattr(self.split, k) for k in HELD_OUT}
+
+    def validation(self, settings: Settings) -> Validation | None:
+        return None if self.split is None else validation_pairs(self.split, settings)
+
+
+def _prepared(graph: Graph, settings: Settings, holdout: bool) -> _Task:
+    """The graph and its split, with features from structure where it brought none."""
+    split, stream = None, Stream(settings.seed)
+    if holdout:
+        split = split_links(graph, settings.split.val, settings.split.test, stream.at("split"))
+    if graph.features is not None or settings.encoder.node_embedding:
+        return _Task(graph, split, None)
+    # Of training edges alone: what is held out must not shine through.
+    train = graph if split is None else split.train
+    made = StructuralFeatures.fit(train, STRUCTURAL_WIDTH, stream.at("structure"))
+    graph = graph.with_features(made.transform(graph))
+    if split is not None:
+        split = replace(split, train=train.with_features(made.transform(train)))
+    return _Task(graph, split, made)
+
+
+def _trained(
+    method: _OwnMethod, settings: Settings, task: _Task, listener: Listener
+) -> tuple[Outcome, FittedMaskGAE]:
+    if task.split is None:
+        fitted = method.fit(task.graph, None, Stream(settings.seed), listener)
+        seconds = sum(row["seconds"] for row in fitted.state.history)
+        times = {"train": seconds, "evaluate": 0.0}
+        return Outcome(settings.seed, {}, {}, {}, fitted.facts, times), fitted
+    audit, untrained = audit_split(task.graph, task.split), MaskGAEMethod(settings).untrained
+    return link_task(
+        method, untrained, task.graph, task.split, settings, audit=audit, listener=listener
+    )
+
+
+def _embedded(net: MaskGAENet, graph: Graph, here: Ranks) -> Any:
+    """Every node's vector, each rank computing its rows; left to the run where there is one."""
+    if here.alone:
+        return None
+    own = net.embed(graph, here.rows(graph.num_nodes))
+    return here.gathered(own, graph.num_nodes).cpu().numpy()
+
+
+def _record(run: Run, outcome: Outcome, holdout: bool) -> dict[str, Any]:
+    settings, name = run.settings, run.graph.name
+    about = {"task": "link", "dataset": name, "method": "maskgae", "preset": None}
+    flat = {key: value for key, value in settings.flat().items() if key != "seed"}
+    protocol = link_protocol(settings, holdout)
+    record = make_record(about, flat, protocol, [outcome], run.source.seconds)
+    record["audit"]["features_from_structure"] = run.structural is not None
+    if run.graph.labels is not None:
+        add_label_metrics(record, settings, run.graph, run.embedding)
+    return record
+
+
+@dataclass(frozen=True)
+class _OwnMethod(MaskGAEMethod):
+    """MaskGAE that may begin with given weights, and says when it is done."""
+
+    start: dict[str, Tensor] | None = None
+    callback: Callback = Callback()  # noqa: RUF009 - it has no state
+
+    def fit(
+        self,
+        graph: Graph,
+        validation: Validation | None,
+        stream: Stream,
+        listener: Listener | None = None,
+    ) -> FittedMaskGAE:
+        fitted = super().fit(graph, validation, stream, listener)
+        self.callback.on_part("scoring")
+        return fitted
+
+    def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
+        net = super().untrained(graph, stream)
+        if self.start is not None:
+            net.check_state(
+                self.start, "the weights to start from do not fit this graph and settings"
+            )
+            net.load_state_dict(self.start)
+        return net

@@ -1,0 +1,60 @@
+"""Another graph for a fitted network: new or grown, with features made as the fitted one's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskgae.base.errors import InputError
+from maskgae.run.source import Source, positions, read
+
+if TYPE_CHECKING:
+    from maskgae.run.run import Run
+
+
+def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
+    """A graph with the features that a run's network reads."""
+    if run.settings.encoder.node_embedding:
+        raise InputError(
+            "this run learnt a vector for each of its nodes, so it cannot embed other graphs: "
+            "fit with features, or without encoder.node_embedding"
+        )
+    fitted = run.source.encoder
+    from_file = isinstance(other, str | Path) and not Path(other).is_dir()
+    if from_file and (nodes is None) != (fitted is None):
+        rule = "with a table of nodes: give the new one, --nodes"
+        if fitted is None:
+            rule = "without a table of nodes: leave out --nodes"
+        raise InputError(f"this run was fitted {rule}")
+    grown = read(other, nodes, encoder=fitted, **how)
+    if grown.store is not None:
+        return _checked_store(run, grown)
+    if grown.graph.features is None and run.structural is not None:
+        known = positions(run.ids, grown.ids, "the new graph, which must have the fitted nodes")
+        return grown.with_graph(
+            grown.graph.with_features(run.structural.transform(grown.graph, known))
+        )
+    _check_columns(run, grown)
+    return grown
+
+
+def _checked_store(run: Run, grown: Source) -> Source:
+    """A store whose features were made as those of the run."""
+    assert grown.store is not None
+    fitted, own = (s.encoder and s.encoder.to_json() for s in (run.source, grown))
+    columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
+    if fitted != own or columns != run.net.encoder.in_channels:
+        raise InputError(
+            f"{grown.store.folder} must have the features that the run was fitted on, but its "
+            "table was encoded in another way: ingest it with --like RUN"
+        )
+    return grown
+
+
+def _check_columns(run: Run, grown: Source) -> None:
+    columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
+    if columns != run.net.encoder.in_channels:
+        raise InputError(
+            f"this run's network reads {run.net.encoder.in_channels:,} columns of features, and "
+            f"the new graph brings {columns:,}: give it the same columns, as features="
+        )

@@ -1,0 +1,203 @@
+"""A run: a trained network with its graph, and everything that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from maskgae.base.settings import Settings
+from maskgae.data.graph import Graph
+from maskgae.data.pairs import pair_keys
+from maskgae.data.splits import LinkSplit
+from maskgae.data.structural import StructuralFeatures
+from maskgae.io.ids import IdArray
+from maskgae.nn.losses import pair_logits
+from maskgae.nn.network import MaskGAENet
+from maskgae.run.links import missing_links
+from maskgae.run.source import Source
+
+#: What is held out of a run's graph, by the names of its arrays.
+HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
+
+
+class Embedding(NamedTuple):
+    """Vectors of nodes and what these are called, ``[N, D]`` and ``[N]``."""
+
+    ids: IdArray
+    vectors: NDArray[np.float32]
+
+
+class Run:
+    """What :func:`~maskgae.run.fit.fit` returns and what a run folder holds.
+
+    Args:
+        net: the trained network.
+        source: the graph with all its edges and the features that the network reads, and what its
+            user calls things.
+        held_out: pairs and negative samples by the names in :data:`HELD_OUT`; empty where the
+            training saw every edge.
+        structural: what made the features, where the graph brought none.
+        history: a row for each epoch.
+        record: settings, metrics, heuristic baselines, audit, times.
+        embedding: of every node, where it is known.
+        stored: where to read it from; else it is computed when it is asked for.
+        folder: where the run is kept, if it is.
+    """
+
+    def __init__(
+        self,
+        net: MaskGAENet,
+        source: Source,
+        *,
+        held_out: Mapping[str, Tensor] | None = None,
+        structural: StructuralFeatures | None = None,
+        history: Sequence[Mapping[str, Any]] = (),
+        record: Mapping[str, Any] | None = None,
+        embedding: NDArray[np.float32] | None = None,
+        stored: Callable[[], NDArray[np.float32]] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.net, self.source, self.structural = net, source, structural
+        self.held_out = dict(held_out or {})
+        self.history = [dict(row) for row in history]
+        self.record = dict(record or {})
+        self.folder, self._stored = folder, stored
+        if embedding is not None:
+            self.__dict__["embedding"] = embedding
+
+    @property
+    def graph(self) -> Graph:
+        """All nodes and all edges, with the features that the network reads."""
+        return self.source.graph
+
+    @property
+    def ids(self) -> IdArray:
+        """What the nodes are called, ``[N]``."""
+        return self.source.ids
+
+    @property
+    def settings(self) -> Settings:
+        return self.net.settings
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What was measured on held-out edges and, where there are labels, by a probe."""
+        return {name: found["mean"] for name, found in self.record.get("metrics", {}).items()}
+
+    @cached_property
+    def embedding(self) -> NDArray[np.float32]:
+        """The vectors of all nodes, with all edges as messages, ``[N, D]``."""
+        if self._stored is not None:
+            return self._stored()
+        return np.asarray(self.net.readout(self.layers, self.graph).cpu())
+
+    @cached_property
+    def layers(self) -> list[Tensor]:
+        """Every layer's output on all edges, ``[N, width]`` each; computed once."""
+        return self.net.encode(self.graph)
+
+    @property
+    def z(self) -> Tensor:
+        """What the decoders read: the last layer's output, ``[N, d]``."""
+        return self.layers[-1]
+
+    @cached_property
+    def split(self) -> LinkSplit | None:
+        """The edges that were trained on, and those that were held out, if any were."""
+        if not self.held_out:
+            return None
+        graph, val = self.graph, self.held_out["val"]
+        held = torch.cat([val, self.held_out["test"]], dim=1)
+        known = pair_keys(held, graph.num_nodes)
+        train = graph.subgraph(~torch.isin(graph.keys, known))
+        if self.structural is not None:
+            train = train.with_features(self.structural.transform(train))
+        weights = None
+        if graph.weights is not None:
+            place = torch.searchsorted(graph.keys, pair_keys(val, graph.num_nodes))
+            weights = graph.weights[place]
+        return LinkSplit(train=train, val_weights=weights, **self.held_out)
+
+    def test_scores(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Probabilities of the test's edges and negative samples, as the test scored them."""
+        if self.split is None:
+            return None
+        messages = self.split.messages(self.settings.split.message_edges)
+        pairs = torch.cat([self.split.test, self.split.test_negatives], dim=1)
+        scores = self.net.score(messages, pairs).sigmoid().cpu().numpy()
+        count = self.split.test.shape[1]
+        return scores[:count], scores[count:]
+
+    def embed(self, other: Any = None, nodes: Any = None, **how: Any) -> Embedding:
+        """Vectors of the fitted graph, or of a new or grown one of the same kind.
+
+        Args:
+            other: anything that :func:`~maskgae.run.source.read` takes; the fitted graph where
+                it is ``None``.
+            nodes: a file with a table of its nodes.
+            how: further arguments of :func:`~maskgae.run.source.read`, such as ``features``.
+        """
+        if other is None:
+            return Embedding(self.ids, self.embedding)
+        from maskgae.run.grown import read_like
+
+        grown = read_like(self, other, nodes, **how)
+        return Embedding(grown.ids, self.net.embed(grown.graph).cpu().numpy())
+
+    def links(self, top: int = 10, nodes: Any = None) -> dict[str, NDArray[Any]]:
+        """The highest-scored missing links of each node, best first.
+
+        Args:
+            top: links per node, at most.
+            nodes: names of the nodes to ask about; all of them where it is ``None``.
+
+        Returns:
+            Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
+            calibrated for as many edges as negative samples.
+        """
+        asked = None if nodes is None else torch.from_numpy(self.source.numbers(nodes))
+        found = missing_links(self.z, self.net.decoder, self.graph, top, asked)
+        return {
+            "source": self.ids[found.source.numpy()],
+            "target": self.ids[found.target.numpy()],
+            "score": found.score.numpy(),
+        }
+
+    def score(self, pairs: Any) -> NDArray[np.float32]:
+        """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
+        table = np.asarray(pairs, dtype=object)
+        if table.size == 0:
+            return np.empty(0, dtype=np.float32)
+        numbers = self.source.numbers(table.reshape(-1)).reshape(-1, 2).T.copy()
+        ends = torch.from_numpy(numbers).to(self.z.device)
+        return np.asarray(pair_logits(self.z, self.net.decoder, ends).sigmoid().cpu())
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Writes the page of the run: to a file, or into its folder."""
+        from maskgae.run.page import write_report
+
+        return write_report(self, None if path is None else Path(path))
+
+    def save(self, folder: str | Path) -> None:
+        """Writes a run folder, in place of the run that is there."""
+        from maskgae.run.files import save
+
+        save(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Run:
+        """Reads a run folder that :meth:`save`, ``fit`` or ``maskgae fit`` wrote."""
+        from maskgae.run.files import load
+
+        return load(Path(folder))
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])
+        return f"Run({self.graph.name}, {self.graph.num_nodes:,} nodes{figures and ', ' + figures})"

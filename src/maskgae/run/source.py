@@ -1,0 +1,163 @@
+"""Where a graph comes from: files, a store, or whatever Python holds one in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maskgae.base.errors import InputError
+from maskgae.data.graph import Graph
+from maskgae.io import TableEncoder, build_graph, fit_encoder, read_edges, read_nodes
+from maskgae.io.convert import as_graph
+from maskgae.io.ids import IdArray, as_ids, find_ids
+from maskgae.store.store import Store, open_store
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A graph and what its user calls things.
+
+    Args:
+        graph: on the nodes 0 to N - 1.
+        ids: what its nodes are called, ``[N]``.
+        label_names: what its classes are called.
+        notes: what was guessed, done and counted on the way, one line each.
+        encoder: how the table of nodes became features, where there was one.
+        store: the store that it is mapped from, where there is one.
+        seconds: how long reading took.
+    """
+
+    graph: Graph
+    ids: IdArray
+    label_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    encoder: TableEncoder | None = None
+    store: Store | None = None
+    seconds: float = 0.0
+
+    def with_graph(self, graph: Graph) -> Source:
+        """The same nodes by the same names in another state, such as with other features."""
+        return replace(self, graph=graph)
+
+    def numbers(self, names: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The numbers of the nodes that are called so.
+
+        >>> read([("ann", "bob"), ("bob", "cyd")]).numbers(["cyd", "ann"]).tolist()
+        [2, 0]
+        """
+        return positions(names, self.ids, self.graph.name)
+
+
+def positions(names: Any, ids: IdArray, where: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where each name stands among ids; an error that counts and names those that do not."""
+    wanted = list(names)
+    try:
+        found = find_ids(as_ids(wanted), ids)
+    except InputError:  # whatever else Python may call a node
+        place = {name: number for number, name in enumerate(ids.tolist())}
+        found = np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
+    if (found < 0).any():
+        unknown = list(dict.fromkeys(repr(wanted[i]) for i in np.flatnonzero(found < 0)))
+        listed = ", ".join(unknown[:5])
+        raise InputError(f"{len(unknown):,} names are not nodes of {where}: {listed}")
+    return found
+
+
+def read(
+    edges: Any,
+    nodes: Any = None,
+    label: str | None = None,
+    *,
+    missing: str = "error",
+    features: Any = None,
+    labels: Any = None,
+    encoder: TableEncoder | None = None,
+    **reading: Any,
+) -> Source:
+    """Reads a graph.
+
+    Args:
+        edges: a file of edges, the folder of a store, or a graph that Python holds: our
+            :class:`~maskgae.data.graph.Graph`, PyG ``Data``, a SciPy matrix, a NetworkX graph, a
+            pandas frame, an array or a list of edges.
+        nodes: a file with a table of the nodes.
+        label: its column with classes, which are used for evaluation only.
+        missing: what a missing number of it becomes: ``error``, ``mean`` or ``zero``.
+        features: of a graph in Python, a row for each node.
+        labels: of a graph in Python, a class for each node.
+        encoder: how the table becomes features, where that is known already.
+        reading: how to read a file of edges, as :func:`~maskgae.io.edges.read_edges` takes it.
+
+    >>> source = read([("ann", "bob"), ("bob", "cyd")])
+    >>> source.graph, source.ids.tolist()
+    (Graph(nodes=3, pairs=2), ['ann', 'bob', 'cyd'])
+    """
+    started = time.perf_counter()
+    if isinstance(edges, str | Path):
+        if features is not None or labels is not None:
+            raise InputError("features and labels go with a graph in Python: give a file its nodes")
+        path = Path(edges)
+        if path.is_dir():
+            found = _of_store(path, nodes, label, reading)
+        else:
+            found = _of_files(path, nodes, label, missing, encoder, reading)
+    else:
+        found = _of_python(edges, features, labels, nodes, label, reading)
+    return replace(found, seconds=time.perf_counter() - started)
+
+
+def _of_files(
+    edges: Path,
+    nodes: Any,
+    label: str | None,
+    missing: str,
+    encoder: TableEncoder | None,
+    reading: Mapping[str, Any],
+) -> Source:
+    if nodes is None and label is not None:
+        raise InputError("--label names a column of --nodes, and no --nodes was given")
+    if nodes is None and missing != "error":
+        raise InputError("--missing is about the numbers of --nodes, and no --nodes was given")
+    listed = read_edges(edges, **reading)
+    if nodes is None:
+        built = build_graph(listed)
+    else:
+        table = read_nodes(nodes, ids=listed.ids)
+        encoder = encoder or fit_encoder(table, label, missing=missing)
+        built = build_graph(listed, table, encoder)
+    return Source(built.graph, built.ids, built.label_names, built.notes, encoder)
+
+
+def _of_store(folder: Path, nodes: Any, label: str | None, reading: Mapping[str, Any]) -> Source:
+    store = open_store(folder)
+    if nodes is not None or label is not None or reading:
+        raise InputError(
+            f"{folder} is a store, which has its edges, its table and its labels: give --read, "
+            "--nodes and --label to 'maskgae ingest'"
+        )
+    encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
+    return Source(store.graph, store.ids, store.label_names, store.notes, encoder, store)
+
+
+def _of_python(
+    edges: Any,
+    features: Any,
+    labels: Any,
+    nodes: Any,
+    label: str | None,
+    reading: Mapping[str, Any],
+) -> Source:
+    if nodes is not None or label is not None or reading:
+        given = next(iter(reading), "nodes" if nodes is not None else "label")
+        raise InputError(f"'{given}' is about files: give a graph in Python features and labels")
+    if isinstance(edges, Source):
+        edges, ids, names, notes = edges.graph, edges.ids, edges.label_names, edges.notes
+        graph, _, classes = as_graph(edges, features, labels)
+        return Source(graph, ids, classes or names, notes)
+    graph, ids, classes = as_graph(edges, features, labels)
+    return Source(graph, ids, classes, () if graph is edges else (str(graph.cleaning),))
