@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from maskgae.report.markup import data, label, plain, table, text
+from maskgae.report.markup import data, label, plain, text
 
 NASTY = ["</script>", "<!--", "]]>", "a & b", "\u2028\u2029", "\ud800", '"quoted"', "\\u003c"]
 
@@ -22,10 +22,5 @@ def test_data_takes_arrays_and_drops_what_json_has_no_word_for() -> None:
 
 
 def test_text_and_labels_are_escaped() -> None:
-    assert text("<a href='x'>&\r") == "&lt;a href=&#x27;x&#x27;&gt;&amp;&#13;"
+    assert text("<a href='x'>&\r") == "&lt;a href=&#39;x&#39;&gt;&amp;&#13;"
     assert label("<br>&lt;") == "&lt;br&gt;&amp;lt;"
-
-
-def test_table_has_headings() -> None:
-    assert '<th scope="col">a</th><th scope="col">b</th>' in table(["a", "b"], [["x", "1"]])
-    assert '<th scope="row">x</th><td>1</td>' in table(["a", "b"], [["x", "1"]])

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -83,6 +84,20 @@ def test_every_section_is_there(page: str) -> None:
     }
     assert "calibrated for as many edges as non-edges" in page
     assert "chance of a pair to be hidden" in page, "a setting is explained by its own help"
+
+
+def test_tables_have_headings(page: str) -> None:
+    assert '<th scope="col">percent</th><th scope="col">AUC</th><th scope="col">AP</th>' in page
+    assert '<th scope="row"><strong>MaskGAE</strong></th><td>90.00</td><td>90.00</td>' in page
+    assert '<th scope="row"><code>mask.p</code></th><td>0.3</td>' in page
+
+
+def test_names_come_back_to_the_letter(report: ReportData) -> None:
+    name = "\ra\n b\t'\"&amp;{{ title }}{% endif %}"
+    page = render(replace(report, links=[(name, "007", 0.99999999)]), Stream(0))
+    assert name in Elements(page).text
+    assert ">0.999999" in Elements(page).text
+    assert "\r" not in page, "a browser would make it a line feed"
 
 
 def test_a_bare_report_leaves_sections_out() -> None:

@@ -1,5 +1,8 @@
 """Memory: what is estimated, what is chosen by it, and what is refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -96,3 +99,15 @@ def test_epochs_leave_room_for_the_asked_updates():
     made = with_batches(graph, settings, 50)
     updates = -(-memory.expected_targets(graph, made) // 50)
     assert made.training.epochs * updates >= 200
+
+
+def test_a_limit_of_the_address_space_counts() -> None:
+    script = (
+        "import psutil, resource\n"
+        "from maskgae.training.memory import available_memory\n"
+        "room = psutil.Process().memory_info().vms + 2**26\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (room, room))\n"
+        "print(available_memory() <= 2**26)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.stdout == "True\n", ended.stderr

@@ -26,7 +26,7 @@ def atomic(path: Path) -> Iterator[Path]:
     try:
         try:
             yield temporary
-            with temporary.open("rb") as file:
+            with temporary.open("r+b") as file:  # Windows flushes only what may be written
                 os.fsync(file.fileno())
             temporary.replace(path)
         finally:
@@ -107,7 +107,7 @@ def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
     with atomic(path) as temporary:
         # A lone surrogate, as a name may hold one, is written as its escape.
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def write_json(path: Path, document: Any) -> None:

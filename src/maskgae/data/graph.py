@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import networkx
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -26,6 +25,7 @@ from maskgae.data.pairs import (
 )
 
 if TYPE_CHECKING:
+    import networkx
     from torch_geometric.data import Data
 
 
@@ -297,6 +297,8 @@ class Graph:
 
     def to_networkx(self) -> networkx.Graph:
         """A NetworkX graph on the nodes 0 to N - 1, with the weights where there are any."""
+        import networkx
+
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.num_nodes))
         graph.add_edges_from(self.pairs.T.tolist())

@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 
 from maskgae.base.rng import Stream
 from maskgae.data.features import DenseFeatures
@@ -52,6 +51,8 @@ class StructuralFeatures:
         >>> StructuralFeatures.fit(ring, 4, stream(0)).transform(ring)
         DenseFeatures(12, 4)
         """
+        from scipy.sparse.linalg import eigsh
+
         degrees = graph.degrees.numpy().astype(np.float32)
         matrix = _normalized(graph, degrees)
         rank = max(1, min(width - 1, graph.num_nodes - 2))

@@ -57,14 +57,14 @@ def trusted_list() -> Path:
 def is_trusted(path: Path) -> bool:
     """Whether the content of a file is on the list, wherever it lies."""
     listed = trusted_list()
-    lines = listed.read_text().splitlines() if listed.is_file() else []
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
     return sha256(path) in {line.partition(" ")[0] for line in lines}
 
 
 def trust(paths: Iterable[Path]) -> None:
     """Puts files on the list."""
     listed = trusted_list()
-    kept = listed.read_text() if listed.is_file() else ""
+    kept = listed.read_text(encoding="utf-8") if listed.is_file() else ""
     write_text(listed, kept + "".join(f"{sha256(path)}  {path.name}\n" for path in paths))
 
 

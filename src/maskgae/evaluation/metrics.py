@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from maskgae.base.errors import InputError, RunError
 
@@ -118,6 +117,8 @@ def summary(values: Iterable[float]) -> dict[str, Any]:
     mean = float(np.mean(numbers))
     if len(numbers) == 1:
         return {"mean": mean, "std": None, "ci95": None, "values": numbers}
+    from scipy.special import stdtrit
+
     std = float(np.std(numbers, ddof=1))
     half = float(stdtrit(len(numbers) - 1, 0.975)) * std / len(numbers) ** 0.5
     return {"mean": mean, "std": std, "ci95": [mean - half, mean + half], "values": numbers}

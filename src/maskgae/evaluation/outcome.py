@@ -35,7 +35,8 @@ def peak_rss_mb() -> float:
     except ImportError:  # on Windows
         import psutil
 
-        return round(psutil.Process().memory_info().peak_wset / 2**20, 1)
+        memory = psutil.Process().memory_info()
+        return round(getattr(memory, "peak_wset", memory.rss) / 2**20, 1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
 

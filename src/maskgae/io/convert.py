@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
-import networkx
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
             f"PyG's HeteroData has {len(graph.edge_types)} kinds of edges, and one graph has one: "
             "give data.to_homogeneous(), or the edge_index of one kind"
         )
-    if isinstance(graph, networkx.Graph):
+    if _is_networkx(graph):
         return Graph.from_networkx(graph), _names(list(graph))
     if sp.issparse(graph):
         made = Graph.from_scipy(graph)
@@ -78,6 +78,11 @@ def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
     rows = None if features is None else as_features(features).num_rows
     made = Graph.from_edges(graph, rows)
     return made, np.arange(made.num_nodes)
+
+
+def _is_networkx(graph: Any) -> bool:
+    networkx = sys.modules.get("networkx")  # whoever holds a graph of it has imported it
+    return networkx is not None and isinstance(graph, networkx.Graph)
 
 
 def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:

@@ -60,7 +60,7 @@ class Store:
         path = self.path(cell, seed)
         if not path.exists():
             return None
-        document = json.loads(path.read_text())
+        document = json.loads(path.read_text(encoding="utf-8"))
         if not _same_settings(document["cell"]["settings"], cell):
             return None
         return Outcome(**{item.name: document[item.name] for item in dataclasses.fields(Outcome)})

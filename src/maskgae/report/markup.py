@@ -10,22 +10,25 @@
 from __future__ import annotations
 
 import html
-import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup, escape
 
 
-def text(value: Any) -> str:
-    """Escapes for HTML.
+def text(value: Any) -> Markup:
+    """Escapes for HTML, as the templates do with every value that is not markup already.
 
-    >>> text("<b id='x'>")
-    '&lt;b id=&#x27;x&#x27;&gt;'
+    >>> str(text("<b id='x'>"))
+    '&lt;b id=&#39;x&#39;&gt;'
     """
+    if isinstance(value, Markup):
+        return value
     # A parser would turn a bare carriage return into a line feed.
-    return html.escape(str(value), quote=True).replace("\r", "&#13;")
+    return escape(value).replace("\r", Markup("&#13;"))
 
 
 def label(value: Any) -> str:
@@ -37,17 +40,14 @@ def label(value: Any) -> str:
     return html.escape(str(value), quote=False)
 
 
-def data(document: Any) -> str:
+def data(document: Any) -> Markup:
     """JSON without any character that HTML or JavaScript could take for its own.
 
-    >>> data({"id": "</script><!--", "x": float("nan")})
+    >>> str(data({"id": "</script><!--", "x": float("nan")}))
     '{"id":"\\\\u003c/script\\\\u003e\\\\u003c!--","x":null}'
     """
-    written = json.dumps(plain(document), allow_nan=False, separators=(",", ":"))
-    # json.dumps writes ASCII only, so U+2028 and U+2029 are escaped already.
-    for character in "<>&":
-        written = written.replace(character, f"\\u{ord(character):04x}")
-    return written
+    # Written in ASCII only, so U+2028 and U+2029 are escaped too.
+    return htmlsafe_json_dumps(plain(document), allow_nan=False, separators=(",", ":"))
 
 
 def plain(value: Any) -> Any:
@@ -63,16 +63,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return value
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -> str:
-    """A table from cells that are HTML already; the first cell of a row is its heading."""
-    lines = ["".join(f'<th scope="col">{cell}</th>' for cell in head)]
-    for first, *rest in rows:
-        cells = "".join(f"<td>{cell}</td>" for cell in rest)
-        lines.append(f'<th scope="row">{first}</th>{cells}')
-    header, *body = (f"<tr>{line}</tr>" for line in lines)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead>{header}</thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
-    )

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from maskgae.base.display import shown
 from maskgae.base.files import write_text
 from maskgae.base.rng import Stream
-from maskgae.report import figures, sections
+from maskgae.report import figures
 from maskgae.report.data import ReportData
 from maskgae.report.map import map_data
 from maskgae.report.markup import data as json_data
 from maskgae.report.markup import text
+from maskgae.report.sections import MAX_LINKS, cards, probability, sections
 
 SCRIPTS = ("charts.js", "map.js", "links.js", "page.js")
 
@@ -41,22 +44,39 @@ def render(data: ReportData, stream: Stream) -> str:
     """The page as text."""
     from plotly.offline import get_plotlyjs
 
-    links = list(data.links[: sections.MAX_LINKS])
-    drawn = map_data(data, links, stream) if data.num_nodes else None
+    drawn = map_data(data, data.links[:MAX_LINKS], stream) if data.num_nodes else None
     charts = _charts(data, stream)
-    body = _body(data, links, charts, len(drawn["ids"]) if drawn else 0)
-    plotly, script = get_plotlyjs(), "\n".join(_static(name) for name in SCRIPTS)
-    return Template(_static("template.html")).substitute(
-        title=text(data.title),
-        policy=_policy(plotly, script),
-        css=_static("page.css"),
-        cards=sections.header(data),
-        nav=_navigation(body),
-        body=body,
-        data=json_data({"charts": charts, "map": drawn}),
-        plotly=plotly,
-        script=script,
+    # Ours, so these need no escape; whatever else goes into the page gets it.
+    plotly, script = Markup(get_plotlyjs()), Markup("\n".join(map(_static, SCRIPTS)))
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            title=data.title,
+            policy=_policy(plotly, script),
+            css=Markup(_static("page.css")),
+            cards=cards(data),
+            sections=sections(data, charts, len(drawn["ids"]) if drawn else 0),
+            data=json_data({"charts": charts, "map": drawn}),
+            plotly=plotly,
+            script=script,
+        )
     )
+
+
+@cache
+def _templates() -> Environment:
+    """The page's templates, in which every value is escaped that is not marked as markup."""
+    made = Environment(
+        loader=PackageLoader("maskgae.report"),
+        autoescape=True,
+        finalize=text,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"shown": shown, "probability": probability}
+    return made
 
 
 def _charts(data: ReportData, stream: Stream) -> dict[str, Any]:
@@ -78,40 +98,14 @@ def _charts(data: ReportData, stream: Stream) -> dict[str, Any]:
     return {name: figure for name, figure in charts.items() if figure is not None}
 
 
-def _body(data: ReportData, links: list[Any], charts: dict[str, Any], drawn: int) -> str:
-    def present(*names: str) -> list[str]:
-        return [name for name in names if name in charts]
-
-    parts = [
-        sections.graph_section(data),
-        sections.settings_section(data),
-        sections.training_section(data, present("loss", "auc")),
-        sections.metrics_section(data.record, present("bars")),
-    ]
-    if data.test_scores is not None:
-        charted = present("histogram", "calibration")
-        parts.append(sections.scores_section(data.test_scores, charted))
-    if data.degrees is not None:
-        parts.append(sections.degrees_section(data, present("degree")))
-    if drawn:
-        parts.append(sections.map_section(data, drawn))
-    return "\n".join([*parts, sections.links_section(data, links)])
-
-
-def _navigation(body: str) -> str:
-    """A link to each section."""
-    found = re.findall(r'<section id="(\w+)"><h2>', body)
-    return "".join(f'<a href="#{key}">{key.capitalize()}</a>' for key in found)
-
-
-def _policy(*scripts: str) -> str:
+def _policy(*scripts: str) -> Markup:
     """A content policy under which nothing is fetched and no script runs but the given ones.
 
     They may compile code, as Plotly does to draw with WebGL.
     """
     hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts)
     allowed = " ".join(f"'sha256-{value}'" for value in hashes)
-    return (
+    return Markup(
         f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )

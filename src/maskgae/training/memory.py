@@ -29,6 +29,7 @@ import os
 import re
 from pathlib import Path
 
+import psutil
 import torch
 
 from maskgae.base.errors import InputError
@@ -51,15 +52,12 @@ _FIXED = 150 * 10**6
 
 
 def available_memory() -> int:
-    """Bytes that this process may still take: the machine's, its container's, or as pretended."""
+    """Bytes that this process may still take: of the machine, its container, its own limit."""
     pretended = os.environ.get(VARIABLE)
     if pretended:
         return parse_size(pretended)
-    limits = [_machine_memory()]
-    limit, used = (_number(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
-    if limit is not None and used is not None:
-        limits.append(limit - used)
-    return max(0, min(limits))
+    limits = [psutil.virtual_memory().available, _container_memory(), _address_space()]
+    return max(0, min(limit for limit in limits if limit is not None))
 
 
 def parse_size(text: str) -> int:
@@ -155,12 +153,20 @@ def _different(draws: float, nodes: int) -> float:
     return nodes * -math.expm1(-draws / max(1, nodes))
 
 
-def _machine_memory() -> int:
+def _address_space() -> int | None:
+    """Bytes of addresses left under ``ulimit -v``, where the system knows one and it is set."""
     try:
-        text = Path("/proc/meminfo").read_text()
-        return int(text.split("MemAvailable:")[1].split()[0]) * 1024
-    except (OSError, IndexError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        import resource
+    except ImportError:  # on Windows
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit - psutil.Process().memory_info().vms
+
+
+def _container_memory() -> int | None:
+    """Bytes left in the control group of this process, where it has a limit."""
+    limit, used = (_number(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+    return None if limit is None or used is None else limit - used
 
 
 def _number(path: str) -> int | None:

@@ -31,7 +31,7 @@ def fill_file(path: Path, blocks: Mapping[str, str]) -> None:
     """Fills a document in place."""
     if not path.exists():
         raise InputError(f"there is no {path} to fill in: run this in a checkout of the project")
-    path.write_text(filled(path.read_text(), blocks))
+    path.write_text(filled(path.read_text(encoding="utf-8"), blocks), encoding="utf-8")
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

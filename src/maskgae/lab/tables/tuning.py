@@ -34,7 +34,9 @@ def tuning_blocks(folder: Path) -> dict[str, str]:
 def _points(folder: Path, metric: str) -> Iterator[tuple[Settings, Any]]:
     """The settings of each cell with the summary of its runs."""
     for cell in sorted(folder.iterdir()):
-        runs = [json.loads(path.read_text()) for path in sorted(cell.glob("*.json"))]
+        runs = [
+            json.loads(path.read_text(encoding="utf-8")) for path in sorted(cell.glob("*.json"))
+        ]
         yield runs[0]["cell"]["settings"], summary([run["metrics"][metric] for run in runs])
 
 
