@@ -32,7 +32,7 @@ def atomic(path: Path) -> Iterator[Path]:
         finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-        _flush_folder(path.parent)
+        flush_folder(path.parent)
     except OSError as error:
         raise RunError(
             f"{path} could not be written ({error.strerror or error}), and what was there before "
@@ -80,7 +80,7 @@ def make_folder(path: Path, *, parents: bool = False) -> None:
         ) from error
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Makes the new name last; not every file system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

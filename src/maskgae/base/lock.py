@@ -16,19 +16,21 @@ LOCK = ".lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Holds a folder against other processes, and makes it where there is none.
 
     The operating system lets go of the lock when its process ends, however it ends. What a dead
     one left half-written is swept up first; a folder made for nothing goes away again.
+
+    Args:
+        wait: for whoever holds the folder, instead of failing.
     """
     path, made = folder / LOCK, not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = _acquire(path)
-        while not _same_file(handle, path):  # its holder removed it just before we got it
+        handle = _acquire(path, wait)
+        while not _same_file(handle, path):  # its holder removed it, or its folder too
             os.close(handle)
-            handle = _acquire(path)
+            handle = _acquire(path, wait)
     except OSError as error:
         raise InputError(
             f"{path} could not be locked ({error.strerror}): choose another place"
@@ -44,10 +46,11 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _acquire(path: Path) -> int:
+def _acquire(path: Path, wait: bool) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         holder = os.read(handle, 20).decode(errors="replace") or "unknown"
         os.close(handle)
