@@ -17,14 +17,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from maskgae.base.jsonl import read_lines
 from maskgae.base.tensors import read_tensors
 from maskgae.cli import main
 from maskgae.datasets.generated import generate
-from maskgae.lab import Store, make_cell, run_missing, runner
+from maskgae.lab import Records, make_cell, run_missing, runner
 from maskgae.training import Checkpoints
 
 #: What the commands would import themselves, and late.
-LATE = ("estimator", "base.lock", "report.of_run", "report.page")
+LATE = ("estimator", "report.of_run", "report.page")
 LIBRARIES = ("torch._dynamo", "sklearn.manifold", "sklearn.linear_model", "plotly.offline")
 for name in (*(f"maskgae.{part}" for part in LATE), *LIBRARIES):
     import_module(name)
@@ -89,7 +90,7 @@ def records(folder: Path, out: Path, resume: bool) -> None:
     runner.cached_dataset = lambda name: graph
     small = {"training.epochs": 4, "encoder.hidden": 16, "encoder.dim": 16}
     cells = [make_cell(task, "imports", overrides=small) for task in ("link", "node")]
-    for _ in run_missing([(cell, seed) for cell in cells for seed in range(3)], Store(out)):
+    for _ in run_missing([(cell, seed) for cell in cells for seed in range(3)], Records(out)):
         pass
 
 
@@ -116,6 +117,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".npy": lambda path: np.load(path).sum(),
     ".npz": lambda path: {name: array.sum() for name, array in np.load(path).items()},
     ".json": lambda path: json.loads(path.read_text()),
+    ".jsonl": read_lines,
     ".toml": lambda path: tomllib.loads(path.read_text()),
     ".csv": lambda path: list(csv.DictReader(path.read_text().splitlines(), strict=True)),
     ".html": lambda path: path.read_text().index("</html>"),

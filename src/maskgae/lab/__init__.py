@@ -4,14 +4,15 @@ from maskgae.evaluation.outcome import Outcome
 from maskgae.lab.cell import METHODS, TASKS, Cell, make_cell
 from maskgae.lab.protocol import run_seed
 from maskgae.lab.record import cell_record
-from maskgae.lab.runner import Store, evaluate, run_missing
+from maskgae.lab.records import Records
+from maskgae.lab.runner import evaluate, run_missing
 
 __all__ = [
     "METHODS",
     "TASKS",
     "Cell",
     "Outcome",
-    "Store",
+    "Records",
     "cell_record",
     "evaluate",
     "make_cell",
