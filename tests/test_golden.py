@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from maskgae.base.settings import Settings
 from maskgae.cli import app
 from maskgae.datasets.generated import generate
-from maskgae.lab import Cell, Store, run_seed
+from maskgae.lab import Cell, Records, run_seed
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -46,9 +46,9 @@ def cell_of(kept: dict[str, Any]) -> Cell:
 def test_every_record_is_found_by_its_settings_with_its_values() -> None:
     lost = []
     for kept in kept_cells():
-        store, cell = Store(ROOT / kept["store"]), cell_of(kept)
+        records, cell = Records(ROOT / kept["store"]), cell_of(kept)
         for seed, value in kept["seeds"].items():
-            run = store.load(cell, int(seed))
+            run = records.load(cell, int(seed))
             if run is None or digest([run.metrics, run.sanity]) != value:
                 lost.append((kept["store"], cell.task, cell.dataset, cell.method, seed))
     assert lost == []

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +54,23 @@ def test_a_dead_process_holds_nothing(tmp_path: Path) -> None:
     half.write_text("half"), kept.write_text("the user's")
     with locked(tmp_path):
         assert not half.exists() and kept.exists()
+
+
+def test_one_may_wait_for_the_other(tmp_path: Path) -> None:
+    """Even for one that makes the folder, leaves it empty and takes it away again."""
+    run, order = tmp_path / "run", []
+
+    def second() -> None:
+        with locked(run, wait=True):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    with locked(run):
+        thread.start()
+        thread.join(0.2)
+        order.append("first")
+    thread.join(10)
+    assert order == ["first", "second"]
 
 
 def test_what_cannot_be_locked_is_named(tmp_path: Path) -> None:

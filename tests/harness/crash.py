@@ -33,7 +33,7 @@ from types import SimpleNamespace
 
 from tests.harness import scenes
 
-from maskgae.base.files import TEMPORARY
+from maskgae.base.lock import LOCK
 
 #: Seconds after which a command counts as hung.
 PATIENCE = 300
@@ -199,13 +199,13 @@ class Site:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, hidden ones too; but among records, what was half-written stays.
+    """Every file below a folder, hidden ones too; but among records the lock of the dead may stay.
 
-    A run folder has one owner, who sweeps it; records may have several writers.
+    A run folder is locked by whoever goes on; records by an append alone, if there is one to come.
     """
     every = (path for path in sorted(folder.rglob("*")) if path.is_file())
     among_records = "records" in folder.parts
-    paths = (path for path in every if not (among_records and TEMPORARY.fullmatch(path.name)))
+    paths = (path for path in every if not (among_records and path.name == LOCK))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 

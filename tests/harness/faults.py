@@ -36,8 +36,8 @@ from maskgae.base.replace import ASIDE
 SOURCE = Path(__file__).with_name("faults.c")
 COUNT, KINDS = 0, {"full": 1, "broken": 2, "short": 3, "short_then_full": 4}
 
-#: The one result that is never written over another.
-STORE = "store"
+#: What is never written over something else.
+STORE, RECORDS = "store", "records"
 
 #: What is no result: the lock of a process, what an ingest that was stopped goes on from, and what
 #: is not yet in its place.
@@ -180,6 +180,7 @@ def writers() -> dict[str, Writer]:
         "run folder": lambda folder: write_run(run, folder),
         "run replaced": run.save,
         "record": lambda folder: write_json(folder / "record.json", run.record),
+        RECORDS: _records_writer(),
         "checkpoint": lambda folder: write_tensors(
             folder / "epoch-000001.safetensors", run.net.state_dict(), {"epoch": 1}
         ),
@@ -199,6 +200,14 @@ def _store_writer(graph: Any) -> Writer:
     atexit.register(shutil.rmtree, edges.parent)
     edges.write_text("".join(f"{u},{v}\n" for u, v in graph.pairs.T.tolist()))
     return lambda folder: ingest(edges, folder) and None
+
+
+def _records_writer() -> Writer:
+    """Appends the first run of a table."""
+    from maskgae.lab import Outcome, Records, make_cell
+
+    cell, run = make_cell("link", "imports"), Outcome(0, {"auc": 0.5}, {}, {})
+    return lambda folder: Records(folder).save(cell, run)
 
 
 def _embedding_writer(write: Any, ending: str, ids: Any, fit: Any) -> Writer:
@@ -221,7 +230,8 @@ def main() -> int:
     faults, total, findings = Faults(), 0, 0
     for name, write in writers().items():
         tried: Counter[str] = Counter()
-        for kind, k, wrong in attacked(faults, write, options.every, replaces=name != STORE):
+        replaces = name not in (STORE, RECORDS)
+        for kind, k, wrong in attacked(faults, write, options.every, replaces=replaces):
             tried[kind] += 1
             if wrong:
                 findings += 1

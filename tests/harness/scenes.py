@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from maskgae.base.jsonl import read_lines
 from maskgae.base.replace import begun
 from maskgae.base.tensors import read_tensors
 from maskgae.cli import main
 from maskgae.datasets.generated import generate
-from maskgae.lab import Store, make_cell, run_missing, runner
+from maskgae.lab import Records, make_cell, run_missing, runner
 from maskgae.run import Run
 from maskgae.store.store import open_store
 from maskgae.training import Checkpoints
@@ -114,7 +115,7 @@ def records(folder: Path, out: Path, resume: bool) -> None:
     runner.cached_dataset = lambda name: graph
     small = {"training.epochs": 4, "encoder.hidden": 16, "encoder.dim": 16}
     cells = [make_cell(task, "imports", overrides=small) for task in ("link", "node")]
-    for _ in run_missing([(cell, seed) for cell in cells for seed in range(3)], Store(out)):
+    for _ in run_missing([(cell, seed) for cell in cells for seed in range(3)], Records(out)):
         pass
 
 
@@ -144,6 +145,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".npy": lambda path: np.load(path).sum(),
     ".npz": lambda path: {name: array.sum() for name, array in np.load(path).items()},
     ".json": lambda path: json.loads(path.read_text()),
+    ".jsonl": read_lines,
     ".toml": lambda path: tomllib.loads(path.read_text()),
     ".csv": lambda path: list(csv.DictReader(path.read_text().splitlines(), strict=True)),
     ".html": lambda path: path.read_text().index("</html>"),

@@ -41,8 +41,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def records(project: Path) -> list[Path]:
-    return sorted((project / "results").rglob("*.json"))
+def lines(project: Path) -> list[tuple[Path, str]]:
+    """Every kept run: its file and its line."""
+    files = sorted((project / "results").rglob("*.jsonl"))
+    return [(path, line) for path in files for line in path.read_text().splitlines()]
 
 
 def test_reproduce_runs_what_is_missing_and_fills_the_page(project: Path) -> None:
@@ -52,18 +54,19 @@ def test_reproduce_runs_what_is_missing_and_fills_the_page(project: Path) -> Non
     assert [record["seeds"] for record in kept] == [[0, 1], [0, 1], [0]]
     page = (project / "docs/results.md").read_text()
     assert page.count("| imports, edge | 2 |") == 1 and page.count("| imports, path | 2 |") == 1
-    assert len(records(project)) == 5
+    assert len(lines(project)) == 5
     assert "5 of 5 runs are there, 0 to go" in run("reproduce", "all", "--quiet")
     assert (project / "docs/results.md").read_text() == page
 
 
 def test_a_deleted_record_comes_back_the_same(project: Path) -> None:
     run("reproduce", "link", "--quiet")
-    page, first = (project / "docs/results.md").read_text(), records(project)[0]
-    before = json.loads(first.read_text())
-    first.unlink()
+    page, kept = (project / "docs/results.md").read_text(), lines(project)
+    path, first = kept[0]
+    path.write_text("".join(f"{line}\n" for _, line in kept[1:]))
     assert "3 of 4 runs are there, 1 to go" in run("reproduce", "link", "--quiet")
-    assert json.loads(first.read_text())["metrics"] == before["metrics"]
+    again = lines(project)[-1][1]
+    assert json.loads(again)["metrics"] == json.loads(first)["metrics"]
     assert (project / "docs/results.md").read_text() == page
 
 
@@ -86,26 +89,26 @@ def test_tables_without_records_say_so(project: Path) -> None:
     assert "not run" not in (project / "docs/results.md").read_text()
     run("reproduce", "all", "--no-run")
     assert "not run" in (project / "docs/results.md").read_text()
-    assert not records(project)
+    assert not lines(project)
 
 
 def test_data_that_is_not_here_is_left_out(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maskgae.datasets.registry.is_available", lambda name: False)
     text = run("reproduce", "all", "--quiet")
     assert "not on this machine, left out: imports" in text
-    assert not records(project)
+    assert not lines(project)
 
 
 def test_tune_goes_on_where_it_was(project: Path) -> None:
     words = ("tune", "link", "--dataset", "imports", "--seeds", "1", "--set", "training.epochs=2")
     first = run(*words, "--grid", "mask.p=[0.2,0.5]")
     assert "mask.p" in first
-    found = records(project)
+    found = lines(project)
     assert len(found) == 2
-    assert not any('"auc"' in path.read_text() for path in found)  # the test was not looked at
+    assert not any('"auc"' in line for _, line in found)  # the test was not looked at
     log = project / "log.json"
     run(*words, "--grid", "mask.p=[0.2,0.5,0.7]", "--quiet", "--json", log)
-    assert len(records(project)) == 3
+    assert len(lines(project)) == 3
     tried = {point["settings"]["mask.p"] for point in json.loads(log.read_text())["points"]}
     assert tried == {0.2, 0.5, 0.7}
 

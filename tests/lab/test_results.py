@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from maskgae.lab import Outcome, Store
+from maskgae.lab import Outcome, Records, make_cell
 from maskgae.lab.suites import suite
 from maskgae.lab.tables.blocks import filled
 from maskgae.lab.tables.results import _errors_apart, beyond_noise, result_blocks
@@ -19,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("document", ["README.md", "docs/results.md"])
 def test_tables_come_out_of_the_records(document: str) -> None:
     text = (ROOT / document).read_text()
-    blocks = result_blocks(suite("all"), Store(ROOT / "results"))
-    assert filled(text, blocks | tuning_blocks(ROOT / "results" / "tune")) == text
+    blocks = result_blocks(suite("all"), Records(ROOT / "results"))
+    assert filled(text, blocks | tuning_blocks(Records(ROOT / "results/tune"))) == text
 
 
 def test_beyond_noise() -> None:
@@ -39,7 +38,7 @@ def test_means_are_set_apart_in_standard_errors() -> None:
 
 def test_presets_meet_the_published_settings_seed_by_seed(tmp_path: Path) -> None:
     """Only seeds that both have count, each against the same seed of the other."""
-    store = Store(tmp_path)
+    records = Records(tmp_path)
     rows = [
         row
         for row in suite("node", ["Cora"])
@@ -49,21 +48,19 @@ def test_presets_meet_the_published_settings_seed_by_seed(tmp_path: Path) -> Non
     for row in rows:
         for seed, accuracy in scores[row.table].items():
             times = {"train": 1.0, "evaluate": 1.0}
-            store.save(row.cell, Outcome(seed, {"accuracy": accuracy}, {}, {}, {}, times))
-    (line,) = result_blocks(rows, store)["same seeds"].splitlines()[2:]
+            records.save(row.cell, Outcome(seed, {"accuracy": accuracy}, {}, {}, {}, times))
+    (line,) = result_blocks(rows, records)["same seeds"].splitlines()[2:]
     expected = "| 2 | 85.00 ± 7.07 | 83.00 ± 5.66 | +2.00 ± 1.00 |"
     assert line == f"| node: Cora, edge, accuracy {expected}"
 
 
 def test_the_log_of_a_grid_is_listed_best_first(tmp_path: Path) -> None:
-    for p, values in ((0.3, (0.8, 0.9)), (0.5, (0.7,))):
-        folder = tmp_path / "node" / "Cora" / f"maskgae-edge-{p}"
-        folder.mkdir(parents=True)
+    records = Records(tmp_path)
+    for p, values in ((0.5, (0.7,)), (0.3, (0.8, 0.9))):
+        cell = make_cell("node", "Cora", overrides={"mask.p": p})
         for seed, value in enumerate(values):
-            settings = {"mask.p": p, "mask.kind": "edge", "seed": seed}
-            run = {"cell": {"settings": settings}, "metrics": {"val_accuracy": value}}
-            (folder / f"{seed}.json").write_text(json.dumps(run))
-    lines = tuning_blocks(tmp_path)["tuning"].splitlines()
+            records.save(cell, Outcome(seed, {"val_accuracy": value}, {}, {}))
+    lines = tuning_blocks(records)["tuning"].splitlines()
     assert lines[2:] == [
         "| node: Cora | `mask.p=0.3` | 85.00 ± 7.07 | 2 |",
         "| node: Cora | `mask.p=0.5` | 70.00 | 1 |",

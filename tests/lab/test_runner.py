@@ -14,7 +14,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.settings import Settings
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.outcome import forget_peak, peak_rss_mb
-from maskgae.lab import Cell, Outcome, Store, cell_record, evaluate, make_cell, run_missing
+from maskgae.lab import Cell, Outcome, Records, cell_record, evaluate, make_cell, run_missing
 from maskgae.run import fit
 
 QUICK = {"training.epochs": 3, "encoder.hidden": 8, "encoder.dim": 8}
@@ -53,26 +53,26 @@ def test_unknown_names_are_refused(task: str, dataset: str, method: str) -> None
         make_cell(task, dataset, method=method)
 
 
-def test_the_store_runs_only_what_is_missing(tmp_path: Path) -> None:
-    store, cell = Store(tmp_path), quick_cell()
-    tasks = [(cell, 0), (cell, 1)]
-    assert len(list(run_missing(tasks, store))) == 2
-    assert list(run_missing(tasks, store)) == []
-    first = store.path(cell, 0).read_bytes()
-    store.path(cell, 1).unlink()
-    assert [seed for _, seed in run_missing(tasks, store)] == [1]
-    assert store.path(cell, 0).read_bytes() == first
-    record = store.record(cell, [0, 1, 2])
+def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
+    records, cell = Records(tmp_path), quick_cell()
+    tasks, path = [(cell, 0), (cell, 1)], records.path(cell.task, cell.dataset)
+    assert len(list(run_missing(tasks, records))) == 2
+    assert list(run_missing(tasks, records)) == []
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(first)
+    assert [seed for _, seed in run_missing(tasks, records)] == [1]
+    assert path.read_bytes().startswith(first)
+    record = records.record(cell, [0, 1, 2])
     assert record is not None and record["seeds"] == [0, 1]
 
 
 def test_a_deleted_run_comes_back_with_the_same_numbers(tmp_path: Path) -> None:
-    store, cell = Store(tmp_path), quick_cell()
-    list(run_missing([(cell, 0)], store))
-    before = store.load(cell, 0)
-    store.path(cell, 0).unlink()
-    list(run_missing([(cell, 0)], store, jobs=1))
-    after = store.load(cell, 0)
+    records, cell = Records(tmp_path), quick_cell()
+    list(run_missing([(cell, 0)], records))
+    before = records.load(cell, 0)
+    records.path(cell.task, cell.dataset).unlink()
+    list(run_missing([(cell, 0)], records, jobs=1))
+    after = records.load(cell, 0)
     assert before is not None and after is not None
     assert (before.metrics, before.sanity) == (after.metrics, after.sanity)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from maskgae.base.errors import InputError
-from maskgae.lab import Outcome, Store
+from maskgae.lab import Outcome, Records
 from maskgae.lab.sweeps import ABLATIONS, Ablation
 from maskgae.lab.tables.ablations import ablation_blocks, draw_ablation, finding, points, table
 from maskgae.lab.tables.blocks import filled
@@ -25,8 +25,8 @@ GIVEN = {
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    kept = Store(tmp_path)
+def records(tmp_path: Path) -> Records:
+    kept = Records(tmp_path)
     for cell, seed in P.runs():
         value = GIVEN[cell.settings.mask.semantics, cell.settings.mask.p][seed]
         audit = {"hidden_share": cell.settings.mask.p}
@@ -45,27 +45,27 @@ def test_cells_differ_in_one_setting_alone() -> None:
     assert len(P.runs()) == len(set(P.runs())) == 2 * 2 * 3
 
 
-def test_a_finding_names_the_best_and_what_is_as_good(store: Store) -> None:
-    text = finding(P, points(P, store))
+def test_a_finding_names_the_best_and_what_is_as_good(records: Records) -> None:
+    text = finding(P, points(P, records))
     assert "under `strict` semantics: best at 0.3, which hides 30 %; all others are worse." in text
     assert "best at 0.7, which hides 70 %; within noise of it: 0.3." in text
 
 
-def test_a_table_has_a_line_for_each_value(store: Store) -> None:
-    lines = table(P, points(P, store)).splitlines()
+def test_a_table_has_a_line_for_each_value(records: Records) -> None:
+    lines = table(P, points(P, records)).splitlines()
     assert len(lines) == 4
     assert lines[2] == "| 0.3 | 30 % | 81.00 ± 1.00 | 30 % | 76.00 ± 1.00 |"
 
 
-def test_a_chart_is_drawn(store: Store, tmp_path: Path) -> None:
+def test_a_chart_is_drawn(records: Records, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    made = draw_ablation(P, points(P, store), tmp_path / "charts")
+    made = draw_ablation(P, points(P, records), tmp_path / "charts")
     assert [path.suffix for path in made] == [".png", ".svg"]
     assert all(path.stat().st_size > 1000 for path in made)
 
 
 def test_what_was_not_run_says_so(tmp_path: Path) -> None:
-    (block,) = ablation_blocks([P], Store(tmp_path)).values()
+    (block,) = ablation_blocks([P], Records(tmp_path)).values()
     assert block.startswith("Not run yet.") and P.command in block
 
 
@@ -83,7 +83,7 @@ def test_wrong_ablations_are_refused(arguments: tuple[str, ...], message: str) -
 
 def test_the_page_shows_what_the_records_say() -> None:
     text = (ROOT / "docs" / "analysis.md").read_text()
-    assert filled(text, ablation_blocks(ABLATIONS, Store(ROOT / "results"))) == text
+    assert filled(text, ablation_blocks(ABLATIONS, Records(ROOT / "results"))) == text
     assert all(f"<!-- begin ablation {each.name} -->" in text for each in ABLATIONS)
     for each in ABLATIONS:
         if f"charts/{each.name}.svg" in text:

@@ -18,7 +18,7 @@ import pytest
 
 from maskgae import cli, lab
 from maskgae.base.errors import InputError, RunError
-from maskgae.lab import Cell, Outcome, Store, make_cell, run_missing, suites
+from maskgae.lab import Cell, Outcome, Records, make_cell, run_missing, suites
 from maskgae.lab.suites import Row
 
 #: Seconds that a nap takes, and the fewer in which everything must have ended.
@@ -102,12 +102,12 @@ def test_ctrl_c_which_reaches_all_processes_is_answered_by_one(
 def test_two_jobs_give_the_bits_of_one(tmp_path: Path) -> None:
     short = {"training.epochs": 2, "encoder.hidden": 8, "encoder.dim": 8}
     cell = make_cell("link", "imports", overrides=short)
-    stores = [Store(tmp_path / str(jobs)) for jobs in (1, 2)]
-    for jobs, store in enumerate(stores, start=1):
-        done = list(run_missing([(cell, seed) for seed in range(3)], store, jobs))
+    kept = [Records(tmp_path / str(jobs)) for jobs in (1, 2)]
+    for jobs, records in enumerate(kept, start=1):
+        done = list(run_missing([(cell, seed) for seed in range(3)], records, jobs))
         assert sorted(seed for _, seed in done) == [0, 1, 2]
     for seed in range(3):
-        one, two = (store.load(cell, seed) for store in stores)
+        one, two = (records.load(cell, seed) for records in kept)
         assert one is not None and two is not None
         assert (one.metrics, one.sanity) == (two.metrics, two.sanity)
 
@@ -128,14 +128,14 @@ def test_what_ends_a_job_ends_the_table_in_a_line(
     tmp_path: Path, run: Callable[..., Outcome], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        list(run_missing([(make_cell("link", "imports"), 0)], Store(tmp_path), 2, run))
+        list(run_missing([(make_cell("link", "imports"), 0)], Records(tmp_path), 2, run))
 
 
 def test_whoever_stops_early_ends_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / BEATS).mkdir()
     tasks = [(make_cell("link", "imports"), seed) for seed in range(2)]
-    runs = run_missing(tasks, Store(tmp_path / "results"), 2, nap_unless_first)
+    runs = run_missing(tasks, Records(tmp_path / "results"), 2, nap_unless_first)
     assert next(runs)[1] == 0
     runs.close()
     assert at_rest(tmp_path) and len(written(tmp_path)) == 1

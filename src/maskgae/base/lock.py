@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,22 +16,26 @@ from maskgae.base.files import sweep
 
 #: The file in the folder that is locked; it holds the number of the process.
 LOCK = ".lock"
+#: Seconds between two attempts of whoever waits.
+PAUSE = 0.02
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Holds a folder against other processes, and makes it where there is none.
 
     The operating system lets go of the lock when its process ends, however it ends. What a dead
     one left half-written is swept up first; a folder made for nothing goes away again.
+
+    Args:
+        wait: for whoever holds the folder, instead of failing.
     """
     path, made = folder / LOCK, not folder.exists()
     # The hook gets the locked file itself, whatever has become of its name.
     lock = FileLock(path, blocking=False, fallback_to_soft=False, on_acquired=_sign)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         _check_ours(path)
-        _acquire(lock, path)
+        _acquire(lock, path, wait)
     except OSError as error:
         raise InputError(
             f"{path} could not be locked ({error.strerror}): choose another place"
@@ -69,14 +74,19 @@ def _is_number(path: Path, size: int) -> bool:
     return not text or text.isdigit()
 
 
-def _acquire(lock: FileLock, path: Path) -> None:
+def _acquire(lock: FileLock, path: Path, wait: bool) -> None:
     while True:
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
             return
+        except FileNotFoundError:  # its holder has just removed the folder, too
+            holder = None
         except Timeout:
             holder = _holder(path)
-        if holder is not None:  # else it was removed just now, with the lock
+        if wait:
+            time.sleep(PAUSE)
+        elif holder is not None:  # else it was removed just now, with the lock
             raise RunError(
                 f"{path.parent} is in use by another run (process {holder}): wait for it to end, "
                 "or choose another folder"

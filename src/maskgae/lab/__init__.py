@@ -9,14 +9,15 @@ if TYPE_CHECKING:
     from maskgae.lab.cell import METHODS, TASKS, Cell, make_cell
     from maskgae.lab.protocol import run_seed
     from maskgae.lab.record import cell_record
-    from maskgae.lab.runner import Store, evaluate, run_missing
+    from maskgae.lab.records import Records
+    from maskgae.lab.runner import evaluate, run_missing
 
 __all__ = [
     "METHODS",
     "TASKS",
     "Cell",
     "Outcome",
-    "Store",
+    "Records",
     "cell_record",
     "evaluate",
     "make_cell",
@@ -26,7 +27,8 @@ __all__ = [
 
 _LAZY = {
     **dict.fromkeys(("METHODS", "TASKS", "Cell", "make_cell"), "maskgae.lab.cell"),
-    **dict.fromkeys(("Store", "evaluate", "run_missing"), "maskgae.lab.runner"),
+    **dict.fromkeys(("evaluate", "run_missing"), "maskgae.lab.runner"),
+    "Records": "maskgae.lab.records",
     "Outcome": "maskgae.evaluation.outcome",
     "cell_record": "maskgae.lab.record",
     "run_seed": "maskgae.lab.protocol",

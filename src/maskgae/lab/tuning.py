@@ -24,7 +24,7 @@ from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Outcome
 from maskgae.evaluation.probe import probe
 from maskgae.lab.cell import Cell, make_cell
-from maskgae.lab.runner import Store
+from maskgae.lab.records import Records
 
 #: The first seed of a tuning; those of tables start at 0.
 FIRST_SEED = 1000
@@ -81,11 +81,11 @@ def validate_seed(cell: Cell, graph: Graph, seed: int) -> Outcome:
     return Outcome(seed, metrics, {}, {}, fitted.facts, times)
 
 
-def ranking(cells: Sequence[Cell], seeds: Sequence[int], store: Store) -> list[dict[str, Any]]:
+def ranking(cells: Sequence[Cell], seeds: Sequence[int], records: Records) -> list[dict[str, Any]]:
     """The cells that have been validated, best first: settings changed, mean, deviation, n."""
     rows = []
     for cell in cells:
-        record = store.record(cell, seeds)
+        record = records.record(cell, seeds)
         if record is not None:
             value = record["metrics"][OBJECTIVE[cell.task]]
             rows.append({"cell": cell, **value, "train_s": record["time_s"]["train"]})

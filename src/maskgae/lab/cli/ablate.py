@@ -55,7 +55,7 @@ def ablate(
 ) -> None:
     """Vary one setting, keep the others, and draw what comes out."""
     from maskgae.base.files import write_json
-    from maskgae.lab import Store
+    from maskgae.lab import Records
     from maskgae.lab.sweeps import ABLATIONS, Ablation
     from maskgae.lab.tables.ablations import title
 
@@ -69,22 +69,22 @@ def ablate(
         chosen = tuple(_parsed(values))
         ablations = [Ablation(what, dataset, task, mask, kinds, chosen, seeds, extra)]
     prepare_torch("cpu", 1)
-    store = Store(results)
+    records = Records(results)
     if run:
         tasks = [pair for ablation in ablations for pair in ablation.runs()]
-        run_with_progress(tasks, store, jobs, quiet)
+        run_with_progress(tasks, records, jobs, quiet)
     for ablation in ablations:
-        _show(ablation, store, charts)
-    _write(ablations, store)
+        _show(ablation, records, charts)
+    _write(ablations, records)
     if json is not None:
-        write_json(json, {title(each): _curves(each, store) for each in ablations})
+        write_json(json, {title(each): _curves(each, records) for each in ablations})
 
 
-def _curves(ablation: Any, store: Any) -> dict[str, Any]:
+def _curves(ablation: Any, records: Any) -> dict[str, Any]:
     """The points of each curve as plain values."""
     from maskgae.lab.tables.ablations import points
 
-    found = points(ablation, store)
+    found = points(ablation, records)
     return {kind: [asdict(point) for point in curve] for kind, curve in found.items()}
 
 
@@ -111,11 +111,11 @@ def _parsed(values: str | None) -> list[Any]:
     return [parse_assignment(f"x={text}")[1] for text in (values or "").split(",") if text]
 
 
-def _show(ablation: Any, store: Any, charts: Path) -> None:
+def _show(ablation: Any, records: Any, charts: Path) -> None:
     from maskgae.base.display import percent
     from maskgae.lab.tables.ablations import complete, draw_ablation, finding, points, title
 
-    found = points(ablation, store)
+    found = points(ablation, records)
     if not complete(ablation, found):
         screen.out.print(f"\n{title(ablation)}: not run yet")
         return
@@ -130,7 +130,7 @@ def _show(ablation: Any, store: Any, charts: Path) -> None:
         screen.out.print(f"drawn: {screen.plain(made)}")
 
 
-def _write(ablations: Any, store: Any) -> None:
+def _write(ablations: Any, records: Any) -> None:
     """Fills in the sweeps that the project's page shows, and only if they are run as it says."""
     from maskgae.lab.sweeps import ABLATIONS
     from maskgae.lab.tables.ablations import ablation_blocks
@@ -138,5 +138,5 @@ def _write(ablations: Any, store: Any) -> None:
 
     shown = [each for each in ablations if each in ABLATIONS]
     if shown and DOCUMENT.exists():
-        fill_file(DOCUMENT, ablation_blocks(shown, store))
+        fill_file(DOCUMENT, ablation_blocks(shown, records))
         screen.out.print(f"tables written to {screen.plain(DOCUMENT)}")

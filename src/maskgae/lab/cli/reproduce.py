@@ -48,7 +48,7 @@ def reproduce(
 
     from maskgae.base.files import write_json
     from maskgae.datasets.registry import is_available
-    from maskgae.lab import Store
+    from maskgae.lab import Records
     from maskgae.lab.suites import suite as rows_of
     from maskgae.lab.tables.blocks import fill_file
     from maskgae.lab.tables.results import result_blocks
@@ -63,7 +63,7 @@ def reproduce(
     absent = sorted({row.cell.dataset for row in rows if not is_available(row.cell.dataset)})
     if absent:
         screen.err.print(f"not on this machine, left out: {', '.join(absent)}")
-    store = Store(results)
+    records = Records(results)
     tasks = [
         (row.cell, seed)
         for row in rows
@@ -71,15 +71,15 @@ def reproduce(
         for seed in range(first_seed, first_seed + row.seeds)
     ]
     if run:
-        run_with_progress(tasks, store, jobs, quiet)
+        run_with_progress(tasks, records, jobs, quiet)
     if json is not None:
         seeds_of = (range(first_seed, first_seed + row.seeds) for row in rows)
-        records = (store.record(row.cell, each) for row, each in zip(rows, seeds_of, strict=True))
-        write_json(json, [record for record in records if record is not None])
+        found = (records.record(row.cell, each) for row, each in zip(rows, seeds_of, strict=True))
+        write_json(json, [record for record in found if record is not None])
     # The project's own pages show everything with the usual seeds, whatever was asked for here.
     pages = [] if documents or first_seed else [path for path in DOCUMENTS if path.exists()]
     shown = rows_of("all") if pages else rows
-    blocks = result_blocks(shown, store, first_seed) | tuning_blocks(results / "tune")
+    blocks = result_blocks(shown, records, first_seed) | tuning_blocks(Records(results / "tune"))
     places = documents or pages
     for path in places:
         fill_file(path, blocks)
@@ -90,14 +90,14 @@ def reproduce(
 
 
 def run_with_progress(
-    tasks: list[Any], store: Any, jobs: int, quiet: bool, run: Any = None
+    tasks: list[Any], records: Any, jobs: int, quiet: bool, run: Any = None
 ) -> None:
     """Runs what is missing behind one bar over all of it, with the time left."""
     from maskgae.lab import run_missing, run_seed
 
-    todo = [task for task in tasks if store.load(*task) is None]
+    todo = [task for task in tasks if records.load(*task) is None]
     kept = len(tasks) - len(todo)
     screen.err.print(f"{kept} of {len(tasks)} runs are there, {len(todo)} to go")
     with stopped_at_once(), screen.overall_progress(quiet, len(todo)) as advance:
-        for cell, seed in run_missing(todo, store, jobs, run or run_seed):
+        for cell, seed in run_missing(todo, records, jobs, run or run_seed):
             advance(f"{cell.task} {cell.dataset} {cell.method} {cell.settings.mask.kind} {seed}")

@@ -45,7 +45,7 @@ def tune(
 ) -> None:
     """Try a grid of settings on validation data; the test is never looked at. Resumable."""
     from maskgae.base.files import write_json
-    from maskgae.lab import Store
+    from maskgae.lab import Records
     from maskgae.lab.tuning import FIRST_SEED, grid_cells, ranking, validate_seed
 
     check_writable(json)
@@ -57,14 +57,14 @@ def tune(
         axes[key] = values
     cells = grid_cells(task, dataset, mask, axes, overrides(config, assignments))
     prepare_torch("cpu", 1)
-    store, numbers = Store(results), range(FIRST_SEED, FIRST_SEED + seeds)
+    records, numbers = Records(results), range(FIRST_SEED, FIRST_SEED + seeds)
     tasks = [(cell, seed) for seed in numbers for cell in cells]
-    run_with_progress(tasks, store, jobs, quiet, run=validate_seed)
+    run_with_progress(tasks, records, jobs, quiet, run=validate_seed)
     table = Table(box=None, pad_edge=False)
     for name in (*axes, "validation", "n", "s a run"):
         table.add_column(name, no_wrap=True)
     points = []
-    for row in ranking(cells, numbers, store):
+    for row in ranking(cells, numbers, records):
         values = row.pop("cell").settings.flat()
         chosen, count = {key: values[key] for key in axes}, len(row["values"])
         points.append({"settings": chosen, **row})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from maskgae.base.display import METRIC_NAMES, percent
-from maskgae.lab.runner import Store
+from maskgae.lab.records import Records
 from maskgae.lab.sweeps import Ablation
 from maskgae.lab.tables.blocks import markdown_table
 from maskgae.lab.tables.charts import curve_of, draw_curves
@@ -27,12 +27,12 @@ class Point:
     hidden: float | None
 
 
-def points(ablation: Ablation, store: Store) -> dict[str, list[Point]]:
+def points(ablation: Ablation, records: Records) -> dict[str, list[Point]]:
     """The points of each curve that have been run, by semantics."""
     found: dict[str, list[Point]] = {}
     for kind, cells in ablation.curves().items():
         for value, cell in zip(ablation.values, cells, strict=True):
-            record = store.record(cell, range(ablation.seeds))
+            record = records.record(cell, range(ablation.seeds))
             if record is not None:
                 summary = record["metrics"][ablation.metric]
                 point = Point(value, summary, record["audit"].get("hidden_share"))
@@ -45,9 +45,9 @@ def complete(ablation: Ablation, found: Mapping[str, list[Point]]) -> bool:
     return all(len(found.get(kind, ())) == len(ablation.values) for kind in ablation.curves())
 
 
-def ablation_blocks(ablations: Sequence[Ablation], store: Store) -> dict[str, str]:
+def ablation_blocks(ablations: Sequence[Ablation], records: Records) -> dict[str, str]:
     """The chart, the table and the finding of each, by the name of its block."""
-    return {f"ablation {each.name}": _block(each, points(each, store)) for each in ablations}
+    return {f"ablation {each.name}": _block(each, points(each, records)) for each in ablations}
 
 
 def _block(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from maskgae.base.display import METRIC_NAMES, percent
 from maskgae.evaluation.metrics import summary
-from maskgae.lab.runner import Store
+from maskgae.lab.records import Records
 from maskgae.lab.suites import Row
 from maskgae.lab.tables.blocks import markdown_table
 
@@ -35,19 +35,19 @@ METRICS = {"link": ("auc", "ap"), "node": ("accuracy",)}
 Record = Mapping[str, Any]
 
 
-def result_blocks(rows: Sequence[Row], store: Store, first_seed: int = 0) -> dict[str, str]:
+def result_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) -> dict[str, str]:
     """A Markdown table for each table of the suite, by its name."""
-    records = [(row, store.record(row.cell, _seeds(row, first_seed))) for row in rows]
+    found = [(row, records.record(row.cell, _seeds(row, first_seed))) for row in rows]
     blocks = {}
     for table in dict.fromkeys(row.table for row in rows):
-        here = [(row, record) for row, record in records if row.table == table]
+        here = [(row, record) for row, record in found if row.table == table]
         blocks[table] = _table(table, here)
         blocks[f"{table} cost"] = _costs(here)
-    blocks["readme"] = _readme(records)
-    blocks["goals"] = _goals(records)
-    blocks["same seeds"] = _same_seeds(records)
-    blocks["fresh seeds"] = _fresh(rows, store)
-    blocks["link hard"] = _hard([r for r in records if r[0].table in ("link", "link baselines")])
+    blocks["readme"] = _readme(found)
+    blocks["goals"] = _goals(found)
+    blocks["same seeds"] = _same_seeds(found)
+    blocks["fresh seeds"] = _fresh(rows, records)
+    blocks["link hard"] = _hard([r for r in found if r[0].table in ("link", "link baselines")])
     return blocks
 
 
@@ -201,11 +201,11 @@ def _gain(gains: Mapping[str, Any]) -> str:
     return f"**{text}**" if abs(gains["mean"]) > 2 * error else text
 
 
-def _fresh(rows: Sequence[Row], store: Store) -> str:
+def _fresh(rows: Sequence[Row], records: Records) -> str:
     """Means of the usual seeds beside those of seeds that nobody looked at before."""
     lines = []
     for row in (row for row in rows if row.table in ("link", "node")):
-        usual, fresh = (store.record(row.cell, _seeds(row, first)) for first in (0, FRESH_SEED))
+        usual, fresh = (records.record(row.cell, _seeds(row, first)) for first in (0, FRESH_SEED))
         if usual is None or fresh is None:
             continue
         metric = METRICS[row.cell.task][0]
