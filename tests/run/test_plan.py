@@ -81,7 +81,7 @@ def test_blocks_take_less_than_the_whole_graph_and_more_with_more_neighbours() -
     assert max(entries) <= 2 * GRAPH.num_pairs
 
 
-@pytest.mark.parametrize("kind", ["gcn", "gat", "gatv2"])
+@pytest.mark.parametrize("kind", ["gcn", "gat"])
 def test_attention_and_features_count(kind: str) -> None:
     words = sparse.random(200_000, 1000, 0.001, random_state=0, format="csr")
     with_words = Graph(GRAPH.num_nodes, GRAPH.pairs, Graph.from_edges([], features=words).features)

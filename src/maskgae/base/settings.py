@@ -63,7 +63,6 @@ class MaskConfig:
         "node", "path masks: what the roots are drawn from", choices=("node", "edge")
     )
     length: int = setting(0, "path masks: steps of a walk; 0 means encoder layers + 1", low=0)
-    walks: int = setting(1, "path masks: walks from each root", low=1)
     bias_p: float = setting(1.0, "path masks: node2vec's return parameter", low=0, open_ends=True)
     bias_q: float = setting(1.0, "path masks: node2vec's in-out parameter", low=0, open_ends=True)
     semantics: str = setting(
@@ -78,7 +77,7 @@ class MaskConfig:
 class EncoderConfig:
     """The network that turns the visible graph into node vectors."""
 
-    kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat", "gin", "gatv2"))
+    kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat"))
     layers: int = setting(2, "number of layers", low=1)
     hidden: int = setting(128, "width of every layer but the last", low=1)
     dim: int = setting(64, "width of the last layer", low=1)
@@ -87,7 +86,7 @@ class EncoderConfig:
         "batch", "normalisation after every layer", choices=("batch", "layer", "none")
     )
     activation: str = setting("elu", "after every layer", choices=("elu", "relu", "prelu", "none"))
-    heads: int = setting(4, "attention heads of every layer but the last (gat, gatv2)", low=1)
+    heads: int = setting(4, "attention heads of every layer but the last (gat)", low=1)
     node_embedding: int = setting(
         0, "width of a learnable vector a node, beside or instead of features; 0: none", low=0
     )
@@ -110,7 +109,7 @@ class ObjectiveConfig:
     loss: str = setting(
         "bce",
         "loss on pairs; bce is the paper's",
-        choices=("bce", "auc", "hinge_auc", "log_rank", "info_nce"),
+        choices=("bce", "auc", "info_nce"),
     )
     alpha: float = setting(0.0, "weight of the degree loss", low=0)
     negatives: int = setting(1, "non-edges drawn for each target", low=1)

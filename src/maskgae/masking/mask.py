@@ -123,7 +123,6 @@ def _walked_entries(graph: Graph, config: MaskConfig, length: int, stream: Strea
         starts = (torch.rand(graph.num_nodes, generator=generator) < config.q).nonzero().squeeze(1)
     else:
         starts = csr.row_of_entry()[torch.rand(csr.num_entries, generator=generator) < config.q]
-    starts = starts.repeat(config.walks)
     if config.bias_p == config.bias_q == 1:
         return random_walks(graph, starts, length, stream.at("walks"))
     bias = (config.bias_p, config.bias_q)

@@ -2,7 +2,7 @@
 
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import Blocks, Sampler
-from maskgae.nn.convs import GATConv, GATv2Conv, GCNConv, GINConv, SAGEConv
+from maskgae.nn.convs import GATConv, GCNConv, SAGEConv
 from maskgae.nn.decoders import MLP, Dot
 from maskgae.nn.encoder import Encoder, readout
 from maskgae.nn.linear import Linear
@@ -14,9 +14,7 @@ __all__ = [
     "Dot",
     "Encoder",
     "GATConv",
-    "GATv2Conv",
     "GCNConv",
-    "GINConv",
     "Linear",
     "SAGEConv",
     "Sampler",

@@ -10,7 +10,7 @@ uniformly without replacement, and each stands for :math:`d / f` of them:
 
 =====  =====================================================================================
 GCN    entries weigh :math:`\frac{d_i}{f} / \sqrt{(d_i + 1)(d_j + 1)}`, with the degrees of the
-       visible graph; the sum over neighbours keeps its expectation, and so does GIN's
+       visible graph; the sum over neighbours keeps its expectation
 SAGE   the mean over the drawn neighbours has the expectation of the mean over all
 GAT    entries count :math:`d / f` times in the softmax, beside the node itself: numerator and
        denominator keep their expectations, their ratio does so as :math:`f` grows

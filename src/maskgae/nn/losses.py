@@ -2,13 +2,11 @@ r"""What the training minimises: a loss on pairs and a loss on degrees.
 
 With :math:`s^+` the logit of a target and :math:`s^-_1 \dots s^-_k` those of its non-edges:
 
-=============  ================================================================================
-``bce``        :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
-``auc``        :math:`\frac{1}{k}\sum_i (1 - s^+ + s^-_i)^2`
-``hinge_auc``  :math:`\frac{1}{k}\sum_i \max(0, 1 - s^+ + s^-_i)^2`
-``log_rank``   :math:`\frac{1}{k}\sum_i \log(1 + e^{s^-_i - s^+})`
-``info_nce``   :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
-=============  ================================================================================
+============  ================================================================================
+``bce``       :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
+``auc``       :math:`\frac{1}{k}\sum_i (1 - s^+ + s^-_i)^2`
+``info_nce``  :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
+============  ================================================================================
 
 All take logits and average over targets; none goes through a sigmoid, whose gradient is zero
 where a negative is most wrong.
@@ -42,14 +40,6 @@ def auc(positive: Tensor, negative: Tensor) -> Tensor:
     return (1 - positive.unsqueeze(1) + negative).square().mean(1)
 
 
-def hinge_auc(positive: Tensor, negative: Tensor) -> Tensor:
-    return (1 - positive.unsqueeze(1) + negative).clamp(min=0).square().mean(1)
-
-
-def log_rank(positive: Tensor, negative: Tensor) -> Tensor:
-    return F.softplus(negative - positive.unsqueeze(1)).mean(1)
-
-
 def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
     joined = torch.cat([positive.unsqueeze(1), negative], dim=1)
     return joined.logsumexp(1) - positive
@@ -58,8 +48,6 @@ def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
 LOSSES: dict[str, PairLoss] = {
     "bce": bce,
     "auc": auc,
-    "hinge_auc": hinge_auc,
-    "log_rank": log_rank,
     "info_nce": info_nce,
 }
 
