@@ -1,14 +1,13 @@
 """Cells, seeds and records: the one way in which anything is run and kept."""
 
 from maskgae.evaluation.outcome import Outcome
-from maskgae.lab.cell import METHODS, TASKS, Cell, make_cell
+from maskgae.lab.cell import METHODS, Cell, make_cell
 from maskgae.lab.protocol import run_seed
 from maskgae.lab.record import cell_record
 from maskgae.lab.runner import Store, evaluate, run_missing
 
 __all__ = [
     "METHODS",
-    "TASKS",
     "Cell",
     "Outcome",
     "Store",

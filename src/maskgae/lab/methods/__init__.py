@@ -23,7 +23,7 @@ from maskgae.lab.methods import autoencoders, sage, supervised
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.sage import EndToEndSAGE
-from maskgae.lab.methods.scorer import FittedScorer, Scored, WithScores, as_scorer
+from maskgae.lab.methods.scorer import Scored, WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
 from maskgae.lab.methods.supervised import Maker, Supervised
 from maskgae.training import MaskGAEMethod
@@ -67,16 +67,4 @@ BASELINES: dict[str, Factory] = {
 #: Baselines that learn from labels, so that only the node task can judge them.
 SUPERVISED = ("mlp", "gcn", "gat")
 
-__all__ = [
-    "BASELINES",
-    "SGC",
-    "SUPERVISED",
-    "Autoencoder",
-    "EndToEndSAGE",
-    "FittedScorer",
-    "Recipe",
-    "Scored",
-    "Supervised",
-    "WithScores",
-    "as_scorer",
-]
+__all__ = ["BASELINES", "SUPERVISED", "WithScores", "as_scorer"]
