@@ -25,7 +25,7 @@ every worker that meets a node in the same step draws the same neighbours for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.rng import Stream, hash_uniform
+from maskgae.base.sizes import spans
 from maskgae.data.csr import CSR
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
@@ -127,7 +128,9 @@ class Sampler:
         self, nodes: Integers, fanout: int, stream: Stream | None
     ) -> tuple[Integers, Adjacency]:
         """The nodes with their neighbours behind them, and the adjacency between the two."""
-        parts = [self._kept(part, fanout, stream) for part in self._chunks(nodes)]
+        rows = self._indptr[nodes + 1] - self._indptr[nodes]
+        chunks = list(spans(rows, CHUNK_ENTRIES)) or [slice(0)]
+        parts = [self._kept(nodes[chunk], fanout, stream) for chunk in chunks]
         entries, kept, seen = (np.concatenate(column) for column in zip(*parts, strict=True))
         columns = self._indices[entries].astype(np.int64)
         sources = self._relabelled(nodes, columns)
@@ -144,13 +147,6 @@ class Sampler:
         degrees = self.degrees[torch.from_numpy(sources)]
         order = lambda: transpose_order(csr)  # noqa: E731
         return sources, Adjacency(csr, degrees, transpose_order=order, scale=scale)
-
-    def _chunks(self, nodes: Integers) -> Iterator[Integers]:
-        """The nodes in parts whose rows have some millions of entries at most, or one node."""
-        total = np.cumsum(self._indptr[nodes + 1] - self._indptr[nodes], dtype=np.int64)
-        parts = 1 if total.size == 0 else int(total[-1]) // CHUNK_ENTRIES + 1
-        cuts = np.searchsorted(total, np.arange(1, parts) * CHUNK_ENTRIES, side="right")
-        yield from np.split(nodes, cuts)
 
     def _kept(
         self, nodes: Integers, fanout: int, stream: Stream | None

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from maskgae.base.sizes import spans
 from maskgae.data.csr import CSR, positions
 from maskgae.data.features import DenseFeatures, Features
 from maskgae.data.graph import Graph
@@ -179,13 +180,11 @@ class _Blocks:
         return None if seen.all() else positions(seen)
 
     def chunks(self, nodes: Tensor | None, budget: int) -> Iterator[Tensor]:
-        """The nodes in parts of up to ``budget`` rows and entries, and of one row at least."""
+        """The nodes in parts of about ``budget`` rows and entries, and of one row at least."""
         counts = self.whole.csr.counts()
-        size = (counts if nodes is None else counts[nodes]).add(1).cumsum(0)
-        cuts = positions((size // max(1, budget)).diff(prepend=torch.zeros(1)) > 0).tolist()
-        for start, stop in pairwise([0, *cuts, size.numel()]):
-            if stop > start:
-                yield torch.arange(start, stop) if nodes is None else nodes[start:stop]
+        rows = (counts if nodes is None else counts[nodes]) + 1
+        for part in spans(rows.numpy(), budget):
+            yield torch.arange(part.start, part.stop) if nodes is None else nodes[part]
 
     def sweep(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -150,7 +151,7 @@ class MaskGAENet(nn.Module):
         outputs = self.encode(graph, nodes)
         parts = outputs if config.layers == "all" else outputs[-1:]
         if config.propagated and graph.features is not None:
-            spread = propagated(graph, config.propagated).to(parts[0].device)
+            spread = smoothed(graph, graph.features, config.propagated).to(parts[0].device)
             parts = [*parts, spread if nodes is None else spread[nodes]]
         if self.fits(graph):
             return readout(parts, config.normalize)
@@ -171,12 +172,22 @@ class MaskGAENet(nn.Module):
         return pair_logits(z, self.decoder, place.to(device))
 
 
-def propagated(graph: Graph, hops: int) -> Tensor:
-    r"""Raw features smoothed over the graph, :math:`(\hat D^{-1/2} \hat A \hat D^{-1/2})^k X`."""
-    assert graph.features is not None
-    if graph.num_nodes * graph.features.num_columns > AT_ONCE:
-        return smoothed(graph, graph.features, hops)
-    adjacency, x = Adjacency.of(graph), graph.features.dense()
-    for _ in range(hops):
-        x = adjacency.normalized(x)
-    return x
+def check_state(net: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
+    """Refuses weights of other names, shapes or types than a network has.
+
+    Args:
+        net: which may be on the device ``meta``, without memory.
+        state: what it is to load.
+        where: what the weights are called in the error, such as their file.
+    """
+    own, given = (
+        {name: (tuple(value.shape), value.dtype) for name, value in values.items()}
+        for values in (net.state_dict(), state)
+    )
+    for name in sorted(own.keys() | given.keys()):
+        if own.get(name) != given.get(name):
+            raise InputError(
+                f"{where} does not fit this graph and settings: {name} is "
+                f"{given.get(name, 'missing')} there and {own.get(name, 'unknown')} here; "
+                "use the same settings and the same columns"
+            )
