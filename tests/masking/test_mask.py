@@ -93,7 +93,7 @@ def test_edge_masks_do_not_depend_on_chunks(
 ) -> None:
     config = MaskConfig(p=0.3, semantics=semantics)
     whole = draw(graph, config)
-    monkeypatch.setattr(mask, "CHUNK_PAIRS", 77)
+    monkeypatch.setattr(mask, "CACHE_PAIRS", 77)
     assert draw(graph, config).visible.equal(whole.visible)
 
 

@@ -43,7 +43,7 @@ def make_net(graph: Graph, kind: str, **values: Any) -> MaskGAENet:
 
 def chunked(monkeypatch: pytest.MonkeyPatch, numbers: int = 300, in_memory: int = 2**28) -> None:
     monkeypatch.setattr(model, "AT_ONCE", 0)
-    monkeypatch.setattr(layerwise, "CHUNK_NUMBERS", numbers)
+    monkeypatch.setattr(layerwise, "SWEEP_NUMBERS", numbers)
     monkeypatch.setattr(layerwise, "IN_MEMORY", in_memory)
 
 

@@ -103,7 +103,7 @@ class Case:
 def test_chunks_equal_plain_autograd(
     monkeypatch: pytest.MonkeyPatch, loss: str, decoder: str, negatives: int, chunk: int
 ) -> None:
-    monkeypatch.setattr(objective, "CHUNK_NUMBERS", chunk)
+    monkeypatch.setattr(objective, "CACHE_NUMBERS", chunk)
     case = Case(decoder, negatives)
     z = case.z.requires_grad_()
     inputs = [z, *case.decoder.parameters()]
@@ -131,7 +131,7 @@ def test_dropout_of_the_decoder_comes_from_the_stream() -> None:
 
 @pytest.mark.parametrize("chunk", [1, 7, 2**20])
 def test_pair_logits_by_chunks(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(objective, "CHUNK_NUMBERS", chunk)
+    monkeypatch.setattr(objective, "CACHE_NUMBERS", chunk)
     case = Case("mlp", 1)
     u, v = case.targets
     logits = pair_logits(case.z.requires_grad_(), case.decoder, case.targets)

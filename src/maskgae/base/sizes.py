@@ -1,4 +1,4 @@
-"""How much is worked on at a time."""
+"""How much is worked on at a time, so that it stays in a cache or in some memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Numbers that stay in a core's cache, 4 MiB in float32, and pairs of which each takes several.
+CACHE_NUMBERS, CACHE_PAIRS = 2**20, 2**16
+#: Numbers, pairs, and entries of sparse rows that take some tens of megabytes.
+CHUNK_NUMBERS, CHUNK_PAIRS, CHUNK_ENTRIES = 2**22, 2**22, 2**21
+#: Rows of a table, and bytes of a file, that are read together.
+READ_ROWS, READ_BYTES = 2**20, 2**20
 
 
 def spans(sizes: NDArray[Any], most: int) -> Iterator[slice]:

@@ -11,6 +11,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.files import writing
 from maskgae.base.lock import locked
 from maskgae.base.rng import stream
+from maskgae.base.sizes import CHUNK_PAIRS
 from maskgae.data.pairs import Cleaning
 from maskgae.datasets.generated import (
     Blueprint,
@@ -23,7 +24,6 @@ from maskgae.datasets.generated import (
     left_out,
 )
 from maskgae.store.arrays import Array, array_file, write_array
-from maskgae.store.assemble import PART
 from maskgae.store.ingest import (
     Facts,
     Listener,
@@ -113,7 +113,7 @@ def _draw(stages: Stages, plan: Blueprint, num_pairs: int) -> Facts:
 
 def _distinct(runs: SortedRuns) -> Iterator[tuple[Array, Array]]:
     """The different pairs, ascending, part by part, each with the round it was first drawn in."""
-    for keys, values in runs.ranges(PART):
+    for keys, values in runs.ranges(CHUNK_PAIRS):
         assert values is not None
         first = np.diff(keys, prepend=-1) > 0
         yield keys[first], values[first]

@@ -25,12 +25,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
-from maskgae.base.sizes import spans
+from maskgae.base.sizes import CHUNK_ENTRIES, spans
 from maskgae.data.features import Features, SparseFeatures
 from maskgae.data.graph import Graph
-
-#: Entries of the picked rows that one chunk of pairs may hold, some 100 MB.
-CHUNK_ENTRIES = 4_000_000
 
 Floats = NDArray[np.float64]
 

@@ -36,17 +36,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.rng import Stream, hash_uniform
-from maskgae.base.sizes import spans
+from maskgae.base.sizes import CHUNK_ENTRIES, CHUNK_PAIRS, spans
 from maskgae.data.csr import CSR
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 
 Integers = NDArray[np.int64]
-
-#: Entries of the graph that are looked at together, which bounds the memory of a hop.
-CHUNK_ENTRIES = 2**21
-#: Pairs whose ends are counted together.
-CHUNK_PAIRS = 2**22
 
 #: A fan-out that keeps every neighbour.
 ALL = -1

@@ -22,11 +22,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskgae.base.rng import Stream
+from maskgae.base.sizes import CACHE_NUMBERS
 from maskgae.nn.decoder_kernels import decoder_pass
-
-#: Numbers in one chunk of gathered pairs (4 MiB in float32). Chunks that fit a core's cache and
-#: the allocator's free list cost a quarter of what one large gather does.
-CHUNK_NUMBERS = 2**20
 
 #: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number a target: ``[T]``.
 PairLoss = Callable[[Tensor, Tensor], Tensor]
@@ -99,7 +96,8 @@ class _ChunkedPairLoss(torch.autograd.Function):
         decoder, targets, negatives, loss, stream = task
         count = targets.shape[1]
         each = negatives.shape[1] // count
-        rows = max(1, CHUNK_NUMBERS // (z.shape[1] * (1 + each)))
+        # Chunks that fit the cache and the allocator's free list cost a quarter of a large gather.
+        rows = max(1, CACHE_NUMBERS // (z.shape[1] * (1 + each)))
         total = z.new_zeros(())
         grad_z = torch.zeros_like(z)
         # Memory that is used again stays in the cache and costs no page faults.
@@ -144,7 +142,7 @@ def _value_and_gradient(loss: PairLoss, logits: Tensor, targets: int) -> tuple[T
 @torch.no_grad()
 def pair_logits(z: Tensor, decoder: nn.Module, pairs: Tensor) -> Tensor:
     """The decoder's logits of given pairs, ``[N, d], [2, P] -> [P]``, chunk by chunk."""
-    rows = max(1, CHUNK_NUMBERS // z.shape[1])
+    rows = max(1, CACHE_NUMBERS // z.shape[1])
     parts = [
         decoder(z.index_select(0, u) * z.index_select(0, v))
         for u, v in zip(pairs[0].split(rows), pairs[1].split(rows), strict=True)

@@ -35,7 +35,7 @@ from maskgae.base.settings import Settings
 from maskgae.data.features import SparseFeatures
 from maskgae.data.graph import Graph
 from maskgae.nn.blocks import ALL
-from maskgae.nn.layerwise import CHUNK_NUMBERS
+from maskgae.nn.layerwise import SWEEP_NUMBERS
 from maskgae.nn.network import AT_ONCE
 from maskgae.training.steps import fanouts_by_hop
 
@@ -120,7 +120,7 @@ def fit_memory(graph: Graph, settings: Settings) -> float:
     held, evaluated = (50, 60) if graph.pairs.dtype == torch.int32 else (80, 150)
     evaluation = _FIXED + evaluated * graph.num_pairs + 4 * outputs
     if nodes * widths > AT_ONCE:
-        evaluation = _FIXED + evaluated // 2 * graph.num_pairs + 16 * CHUNK_NUMBERS
+        evaluation = _FIXED + evaluated // 2 * graph.num_pairs + 16 * SWEEP_NUMBERS
     if graph.labels is not None:
         evaluation += 16 * min(nodes, JUDGED_NODES) * columns
     columns_in = 0 if graph.features is None else graph.features.num_columns
