@@ -43,7 +43,8 @@ def _check_folder(out: Path, force: bool, resume: bool) -> None:
 
 def check_unchanged(out: Path, asked: Mapping[str, Any]) -> None:
     """Refuses settings that a complete run does not have; ``None`` asks for nothing."""
-    from maskgae.base.settings import WITHOUT_EFFECT, Settings, read_toml
+    from maskgae.base.settings import WITHOUT_EFFECT, Settings
+    from maskgae.base.settings_text import read_toml
     from maskgae.run.folder import CONFIG
 
     kept = Settings().updated(read_toml(out / CONFIG))

@@ -30,7 +30,8 @@ from importlib.resources import files
 from typing import Any
 
 from maskgae.base.errors import InputError, nearest
-from maskgae.base.settings import Settings, flatten
+from maskgae.base.settings import Settings
+from maskgae.base.settings_text import flatten
 
 __all__ = ["Preset", "parse", "preset", "presets", "recommended"]
 

@@ -42,7 +42,8 @@ from maskgae.base.files import (
     write_text,
 )
 from maskgae.base.lock import LOCK
-from maskgae.base.settings import Settings, read_toml
+from maskgae.base.settings import Settings
+from maskgae.base.settings_text import read_toml
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures, Features, SparseFeatures
