@@ -193,7 +193,7 @@ def pair_chunks(quick: bool) -> Part:
     """The decoder's loss with its gradients, by the size of its chunks."""
     from maskgae.nn import losses as objective
 
-    kept, rows = objective.CHUNK_NUMBERS, []
+    kept, rows = objective.CACHE_NUMBERS, []
     sizes = (2**16, 2**18, 2**20, 2**22, 2**40)
     for nodes, targets in [(2_708, 7_000), (20_000, 60_000), (170_000, 500_000)][
         : 1 if quick else 3
@@ -201,11 +201,11 @@ def pair_chunks(quick: bool) -> Part:
         row: dict[str, Any] = {"name": f"{targets:,} targets of {nodes:,} nodes", "ms": {}}
         call = _pair_loss(nodes, targets)
         for size in sizes:
-            objective.CHUNK_NUMBERS = size
+            objective.CACHE_NUMBERS = size
             label = "one chunk" if size == sizes[-1] else f"{4 * size / 2**20:g} MiB"
             row["ms"][label] = 1e3 * seconds(call, repeats=3)
         rows.append(row)
-    objective.CHUNK_NUMBERS = kept
+    objective.CACHE_NUMBERS = kept
     finding = f"The code takes chunks of {4 * kept / 2**20:g} MiB."
     return {"title": "Chunks of pairs", "what": "chunks of", "rows": rows, "finding": finding}
 

@@ -9,16 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskgae.base.errors import InputError, nearest
-from maskgae.base.settings import (
-    APART,
-    KEYS,
-    Settings,
-    choices,
-    flatten,
-    help_text,
-    parse_assignment,
-    read_toml,
-)
+from maskgae.base.settings import APART, KEYS, Settings, choices, help_text
+from maskgae.base.settings_text import flatten, parse_assignment, read_toml
 
 
 def refusal(key: str, value: Any) -> str:

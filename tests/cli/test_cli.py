@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from maskgae.base.errors import InputError
 from maskgae.base.settings import KEYS
-from maskgae.cli import app
+from maskgae.cli import app, main
 
 
 def maskgae(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -32,8 +32,8 @@ def test_help_names_every_verb() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str) -> None:
-    result = maskgae(verb, "--help")
-    assert result.returncode == 0 and "Usage" in result.stdout
+    result = CliRunner().invoke(app, [verb, "--help"])
+    assert result.exit_code == 0 and "Usage" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,28 @@ def test_every_verb_has_help(verb: str) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_code_2(
-    arguments: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
+    arguments: tuple[str, ...],
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    result = maskgae(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert "Traceback" not in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert all(word in result.stderr for word in words), result.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["maskgae", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capfd.readouterr().err
+    assert ended.value.code == 2
+    assert "Traceback" not in said
+    assert len(said.strip().splitlines()) == 1
+    assert all(word in said for word in words), said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_ends_with_the_line_and_the_code() -> None:
+    result = maskgae("evaluate", "lnk")
+    assert result.returncode == 2
+    assert len(result.stderr.strip().splitlines()) == 1 and "Traceback" not in result.stderr
 
 
 def test_evaluate_writes_the_record(tmp_path: Path) -> None:

@@ -154,4 +154,3 @@ def test_table_is_complete(entry):
     assert set(entry.tasks) <= {"node", "link"} and entry.tasks
     assert entry.split in ("public", "random")
     assert ("node" in entry.tasks) == (entry.classes > 0)
-    assert entry.origin and entry.licence and entry.text

@@ -131,7 +131,8 @@ def _ids(path: Path) -> None:
 
 
 def _settings(path: Path) -> None:
-    from maskgae.base.settings import Settings, read_toml
+    from maskgae.base.settings import Settings
+    from maskgae.base.settings_text import read_toml
 
     Settings().updated(read_toml(path))
 

@@ -26,8 +26,8 @@ def quick_cell(task: str = "link", **overrides: object) -> Cell:
 
 @pytest.mark.parametrize("task", ["link", "node"])
 def test_run_i_of_n_equals_run_i_alone(task: str) -> None:
-    together = evaluate(quick_cell(task), [0, 1])
-    alone = evaluate(quick_cell(task), [1])
+    cell = quick_cell(task, **{"probe.grid": [1.0]})
+    together, alone = evaluate(cell, [0, 1]), evaluate(cell, [1])
     for name, summary in together["metrics"].items():
         assert summary["values"][1] == alone["metrics"][name]["values"][0], name
 

@@ -14,7 +14,6 @@ from maskgae.nn import Adjacency
 from maskgae.nn.convs import CONVS, Conv
 
 IN, OUT = 24, 6
-ATTENTION = ("gat", "gatv2")
 
 
 def graph(weights: bool = False) -> Graph:
@@ -39,9 +38,7 @@ def theirs(kind: str, heads: int) -> nn.Module:
     return {
         "gcn": lambda: pyg.GCNConv(IN, OUT),
         "sage": lambda: pyg.SAGEConv(IN, OUT),
-        "gin": lambda: pyg.GINConv(nn.Linear(IN, OUT), train_eps=True),
         "gat": lambda: pyg.GATConv(IN, OUT, heads=heads),
-        "gatv2": lambda: pyg.GATv2Conv(IN, OUT, heads=heads),
     }[kind]()
 
 
@@ -53,16 +50,7 @@ NAMES = {
         "bias": "lin_l.bias",
         "root.weight": "lin_r.weight",
     },
-    "gin": {"lin.weight": "nn.weight", "bias": "nn.bias", "eps": "eps"},
     "gat": {"lin.weight": "lin.weight", "att_src": "att_src", "att_dst": "att_dst", "bias": "bias"},
-    "gatv2": {
-        "lin_src.weight": "lin_l.weight",
-        "lin_src.bias": "lin_l.bias",
-        "lin_dst.weight": "lin_r.weight",
-        "lin_dst.bias": "lin_r.bias",
-        "att": "att",
-        "bias": "bias",
-    },
 }
 
 
@@ -79,7 +67,7 @@ def dense_features(of: Graph) -> Features:
     return DenseFeatures(of.features.dense())
 
 
-CASES = [("gcn", 1), ("sage", 1), ("gin", 1), ("gat", 1), ("gat", 3), ("gatv2", 1), ("gatv2", 3)]
+CASES = [("gcn", 1), ("sage", 1), ("gat", 1), ("gat", 3)]
 
 
 @pytest.mark.parametrize(("kind", "heads"), CASES)
@@ -196,9 +184,8 @@ def test_a_graph_of_which_nothing_is_visible(kind: str) -> None:
     assert out.shape == (30, OUT) and bool(out.isfinite().all())
 
 
-@pytest.mark.parametrize("kind", ATTENTION)
-def test_attention_survives_large_logits(kind: str) -> None:
-    layer = conv(kind, heads=2)
+def test_attention_survives_large_logits() -> None:
+    layer = conv("gat", heads=2)
     out = layer(DenseFeatures(1e4 * torch.ones(30, IN)), Adjacency.of(graph()))
     out.sum().backward()
     assert out.isfinite().all()

@@ -12,8 +12,9 @@ from maskgae.base.settings import Settings, choices
 from maskgae.data import Graph
 from maskgae.masking import draw_mask
 from maskgae.nn import Adjacency
+from maskgae.nn.layerwise import smoothed
 from maskgae.nn.losses import LOSSES, degree_loss
-from maskgae.nn.network import MaskGAENet, Step, propagated
+from maskgae.nn.network import MaskGAENet, Step
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -117,7 +118,20 @@ def test_width_of_the_embedding(graph: Graph, values: dict[str, Any], width: int
 
 def test_propagated_features_by_hand() -> None:
     path = Graph.from_edges([(0, 1)], 3, features=[[1.0], [3.0], [5.0]])
-    assert propagated(path, 2).flatten().tolist() == pytest.approx([2, 2, 5])
+    assert path.features is not None
+    assert smoothed(path, path.features, 2).flatten().tolist() == pytest.approx([2, 2, 5])
+
+
+def test_weights_of_another_network_are_refused() -> None:
+    net = MaskGAENet(4, settings())
+    net.check_state(net.state_dict(), "m.pt does not fit")
+    with pytest.raises(InputError, match=r"m\.pt does not fit: .* is \(\(5, 8\).* and \(\(4, 8\)"):
+        net.check_state(MaskGAENet(5, settings()).state_dict(), "m.pt does not fit")
+    with pytest.raises(InputError, match="is missing there and"):
+        net.check_state({}, "m.pt does not fit")
+    double = {name: value.double() for name, value in net.state_dict().items()}
+    with pytest.raises(InputError, match=r"float64\) there and .*float32\) here"):
+        net.check_state(double, "m.pt does not fit")
 
 
 def test_normalised_rows(graph: Graph) -> None:

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from maskgae.base.errors import InputError
-from maskgae.base.settings import Settings, read_toml
+from maskgae.base.settings import Settings
+from maskgae.base.settings_text import read_toml
 from maskgae.cli import app
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.metrics import link_metrics

@@ -84,12 +84,12 @@ def test_blocks_take_less_than_the_whole_graph_and_more_with_more_neighbours() -
     assert max(entries) <= 2 * GRAPH.num_pairs
 
 
-@pytest.mark.parametrize("kind", ["gcn", "gat", "gatv2"])
-def test_attention_and_features_count(kind: str) -> None:
-    words = sparse.random(200_000, 1000, 0.001, random_state=0, format="csr")
+def test_attention_and_features_count() -> None:
+    rows = np.arange(200_000)  # with one word each
+    words = sparse.csr_array((np.ones(rows.size), (rows, rows % 1000)), (rows.size, 1000))
     with_words = Graph(GRAPH.num_nodes, GRAPH.pairs, Graph.from_edges([], features=words).features)
     base = memory.update_memory(with_words, settings())
-    assert memory.update_memory(with_words, settings(encoder__kind=kind)) >= base
+    assert memory.update_memory(with_words, settings(encoder__kind="gat")) > base
     assert base < memory.update_memory(GRAPH, settings(encoder__node_embedding=512))
 
 

@@ -134,7 +134,7 @@ def test_a_large_graph_goes_all_the_way(
 ) -> None:
     run("fit", files / "store", "--out", tmp_path / "whole", *FAST)
     monkeypatch.setattr(model, "AT_ONCE", 0)
-    monkeypatch.setattr(layerwise, "CHUNK_NUMBERS", 2000)
+    monkeypatch.setattr(layerwise, "SWEEP_NUMBERS", 2000)
     monkeypatch.setattr(layerwise, "IN_MEMORY", 100)
     monkeypatch.setattr("maskgae.run.labels.JUDGED_NODES", 90)
     monkeypatch.setattr("maskgae.run.page.SHOWN_NODES", 50)

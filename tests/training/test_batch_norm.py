@@ -15,7 +15,7 @@ from maskgae.training.batch_norm import reestimate
 def test_statistics_are_those_of_the_whole_graph(
     kind: str, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layerwise, "CHUNK_NUMBERS", 500)
+    monkeypatch.setattr(layerwise, "SWEEP_NUMBERS", 500)
     small = {"encoder.kind": kind, "encoder.hidden": 16, "encoder.dim": 8, "encoder.dropout": 0.0}
     net = MaskGAENet.for_graph(graph, Settings().updated(small))
     reestimate(net, graph)

@@ -60,7 +60,7 @@ def test_negatives_are_non_edges_in_the_right_number(graph: Graph, loss: str) ->
 
 def test_a_target_owns_a_random_part_of_the_negatives_where_the_loss_compares(graph: Graph) -> None:
     ascending, dealt = (
-        steps(graph, objective__loss=loss).negatives(200, 0, 0) for loss in ("bce", "log_rank")
+        steps(graph, objective__loss=loss).negatives(200, 0, 0) for loss in ("bce", "info_nce")
     )
     assert ascending[0].equal(ascending[0].sort().values)
     assert not dealt.equal(ascending)

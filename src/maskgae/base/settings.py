@@ -12,32 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from maskgae.base.errors import InputError, nearest
-
-T = TypeVar("T")
-
-
-def setting(
-    default: T,
-    text: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    open_ends: bool = False,
-    choices: tuple[str, ...] = (),
-    pattern: str = "",
-) -> T:
-    """A field with its help text and its constraint: a range, choices, or a pattern of a word."""
-    limits = {"low": low, "high": high, "open": open_ends, "choices": choices, "pattern": pattern}
-    return field(default=default, metadata={"help": text, **limits})
+from maskgae.base.fields import checked, limits_text, setting
 
 
 @dataclass(frozen=True)
@@ -63,7 +43,6 @@ class MaskConfig:
         "node", "path masks: what the roots are drawn from", choices=("node", "edge")
     )
     length: int = setting(0, "path masks: steps of a walk; 0 means encoder layers + 1", low=0)
-    walks: int = setting(1, "path masks: walks from each root", low=1)
     bias_p: float = setting(1.0, "path masks: node2vec's return parameter", low=0, open_ends=True)
     bias_q: float = setting(1.0, "path masks: node2vec's in-out parameter", low=0, open_ends=True)
     semantics: str = setting(
@@ -78,7 +57,7 @@ class MaskConfig:
 class EncoderConfig:
     """The network that turns the visible graph into node vectors."""
 
-    kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat", "gin", "gatv2"))
+    kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat"))
     layers: int = setting(2, "number of layers", low=1)
     hidden: int = setting(128, "width of every layer but the last", low=1)
     dim: int = setting(64, "width of the last layer", low=1)
@@ -87,7 +66,7 @@ class EncoderConfig:
         "batch", "normalisation after every layer", choices=("batch", "layer", "none")
     )
     activation: str = setting("elu", "after every layer", choices=("elu", "relu", "prelu", "none"))
-    heads: int = setting(4, "attention heads of every layer but the last (gat, gatv2)", low=1)
+    heads: int = setting(4, "attention heads of every layer but the last (gat)", low=1)
     node_embedding: int = setting(
         0, "width of a learnable vector a node, beside or instead of features; 0: none", low=0
     )
@@ -108,9 +87,7 @@ class ObjectiveConfig:
     """What the training minimises."""
 
     loss: str = setting(
-        "bce",
-        "loss on pairs; bce is the paper's",
-        choices=("bce", "auc", "hinge_auc", "log_rank", "info_nce"),
+        "bce", "loss on pairs; bce is the paper's", choices=("bce", "auc", "info_nce")
     )
     alpha: float = setting(0.0, "weight of the degree loss", low=0)
     negatives: int = setting(1, "non-edges drawn for each target", low=1)
@@ -226,7 +203,8 @@ class Settings:
         for key, value in values.items():
             if key not in KEYS:
                 raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
-            result = _set(result, key, _checked(key, value))
+            item, hint = _FIELDS[key]
+            result = _set(result, key, checked(key, value, hint, item.metadata))
         _check_grid(result.probe)
         return result
 
@@ -244,7 +222,7 @@ class Settings:
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def to_toml(self) -> str:
-        """The settings as a TOML document that :func:`read_toml` reads back."""
+        """The settings as a TOML document, which :mod:`~maskgae.base.settings_text` reads back."""
         lines: list[str] = []
         section = ""
         for key, value in self.flat().items():
@@ -287,13 +265,7 @@ def range_text(key: str) -> str:
     >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.layers")
     ('in (0, 1)', 'batch, layer, none', '')
     """
-    about = _FIELDS[key][0].metadata
-    words, low, high = about["choices"], about["low"], about["high"]
-    if not all(f"{word}:" in about["help"] for word in words):
-        return ", ".join(words)
-    if low is None or high is None:
-        return ""
-    return f"in ({low:g}, {high:g})" if about["open"] else f"{low:g} to {high:g}"
+    return limits_text(_FIELDS[key][0].metadata)
 
 
 def choices(key: str) -> tuple[str, ...]:
@@ -315,32 +287,6 @@ def _set(settings: Settings, key: str, value: Any) -> Settings:
     return replace(settings, **{head: replace(getattr(settings, head), **{name: value})})
 
 
-def _checked(key: str, value: Any) -> Any:
-    item, hint = _FIELDS[key]
-    value = _coerced(key, value, hint)
-    words, low, high = item.metadata["choices"], item.metadata["low"], item.metadata["high"]
-    if words and value not in words:
-        raise InputError(f"{key} = '{value}' is not known: {nearest(value, words)}")
-    if item.metadata["pattern"] and not re.fullmatch(item.metadata["pattern"], value):
-        raise InputError(f"{key} = '{value}' cannot be read: {item.metadata['help']}")
-    for number in value if isinstance(value, tuple) else (value,):
-        if not isinstance(number, str) and (low is not None or high is not None):
-            _check_range(key, number, low, high, item.metadata["open"])
-    return value
-
-
-def _check_range(key: str, value: float, low: float | None, high: float | None, ends: bool) -> None:
-    above = low is None or (value > low if ends else value >= low)
-    below = high is None or (value < high if ends else value <= high)
-    if above and below and -math.inf < value < math.inf:
-        return
-    left, right = ("(", ")") if ends else ("[", "]")
-    left_end = "-inf" if low is None else f"{low:g}"
-    right_end, right = ("inf", ")") if high is None else (f"{high:g}", right)
-    hint = "; use mask.kind=none to train without a mask" if key in ("mask.p", "mask.q") else ""
-    raise InputError(f"{key} must lie in {left}{left_end}, {right_end}{right}, not {value:g}{hint}")
-
-
 def _check_grid(probe: ProbeConfig) -> None:
     if not probe.grid or (probe.kind == "logistic" and min(probe.grid) == 0):
         least = "a number above 0" if probe.kind == "logistic" else "a number"
@@ -348,82 +294,3 @@ def _check_grid(probe: ProbeConfig) -> None:
             f"probe.grid must list {least}, or several, not "
             f"{list(probe.grid)}: {help_text('probe.grid')}"
         )
-
-
-def _coerced(key: str, value: Any, hint: Any) -> Any:
-    """Turns what TOML, JSON or Python gave into the field's type, or says what it should be."""
-    if get_origin(hint) is tuple:
-        inner = get_args(hint)[0]
-        items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_coerced(key, item, inner) for item in items)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value) if abs(value) < 2**1023 else math.inf
-    if _FIELDS[key][0].metadata["pattern"] and type(value) is int:
-        return str(value)  # a word that may be digits only, as TOML reads it
-    if not isinstance(value, hint) or isinstance(value, bool):
-        name = {int: "a whole number", float: "a number", str: "a word"}[hint]
-        given = repr(value)
-        given = given if len(given) <= 80 else given[:80] + "..."
-        raise InputError(f"{key} must be {name}, not {given}: {help_text(key)}")
-    return value
-
-
-def parse_assignment(text: str) -> tuple[str, Any]:
-    """Splits ``key=value`` as given to ``--set``; the value is read as TOML, else as a word.
-
-    >>> parse_assignment("mask.p=0.5"), parse_assignment("encoder.kind=gat")
-    (('mask.p', 0.5), ('encoder.kind', 'gat'))
-    """
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--set takes key=value, such as mask.p=0.5, not '{text}'")
-    try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except (ValueError, RecursionError):
-        return key.strip(), value.strip()
-
-
-def interval(text: str) -> tuple[int, int]:
-    """Epochs and seconds of ``training.checkpoint_every``; one of them is 0.
-
-    >>> interval("10"), interval("60s")
-    ((10, 0), (0, 60))
-    """
-    return (0, int(text[:-1])) if text.endswith("s") else (int(text), 0)
-
-
-def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested TOML tables as dotted keys.
-
-    >>> flatten({"seed": 1, "mask": {"p": 0.5}})
-    {'seed': 1, 'mask.p': 0.5}
-    """
-    flat: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{prefix}{name}."))
-        else:
-            flat[prefix + name] = value
-    return flat
-
-
-#: A larger file holds no settings, nor does a longer line; dotted keys take the square of their
-#: length, in time and in memory.
-MAX_SETTINGS_BYTES, MAX_SETTINGS_LINE = 64 << 10, 4 << 10
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The settings of a TOML file by dotted key."""
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):  # a FIFO would never end
-            raise ValueError("it is no regular file")
-        with path.open("rb") as file:
-            content = file.read(MAX_SETTINGS_BYTES + 1)
-        longest = max(map(len, content.splitlines()), default=0)
-        if len(content) > MAX_SETTINGS_BYTES or longest > MAX_SETTINGS_LINE:
-            raise ValueError("they have at most 64 KiB, and 4 KiB a line")
-        return flatten(tomllib.loads(content.decode()))
-    except OSError as error:
-        raise InputError(f"cannot read the settings file {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of numbers without end
-        raise InputError(f"{path} is not a TOML file of settings: {error}") from None

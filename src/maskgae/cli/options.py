@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from maskgae.base.errors import InputError, nearest
-from maskgae.base.settings import help_text, parse_assignment, read_toml
+from maskgae.base.settings import help_text
+from maskgae.base.settings_text import parse_assignment, read_toml
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Settings in a TOML file.", metavar="FILE.toml")

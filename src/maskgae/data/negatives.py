@@ -28,12 +28,10 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
+from maskgae.base.sizes import CHUNK_PAIRS
 from maskgae.data.graph import Graph
 
 Integers = NDArray[np.int64]
-
-#: Pairs that are ranked at a time.
-CHUNK = 2**22
 
 
 class NonEdges:
@@ -67,9 +65,9 @@ class NonEdges:
             )
         # [M], non-edges before each edge
         self._before = np.empty(graph.num_pairs, dtype=np.int64)
-        for start in range(0, graph.num_pairs, CHUNK):
-            part = self._before[start : start + CHUNK]
-            pairs = graph.pairs[:, start : start + CHUNK].cpu().numpy()
+        for start in range(0, graph.num_pairs, CHUNK_PAIRS):
+            part = self._before[start : start + CHUNK_PAIRS]
+            pairs = graph.pairs[:, start : start + CHUNK_PAIRS].cpu().numpy()
             part[:] = pair_ranks(pairs, graph.num_nodes)
             part -= np.arange(start, start + part.size)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
+from maskgae.base.sizes import CHUNK_PAIRS
 from maskgae.data.pairs import Cleaning
 from maskgae.datasets.generated import (
     Blueprint,
@@ -21,7 +22,6 @@ from maskgae.datasets.generated import (
     left_out,
 )
 from maskgae.store.arrays import Array, array_file, write_array
-from maskgae.store.assemble import PART
 from maskgae.store.ingest import (
     Facts,
     Listener,
@@ -110,7 +110,7 @@ def _draw(stages: Stages, plan: Blueprint, num_pairs: int) -> Facts:
 
 def _distinct(runs: SortedRuns) -> Iterator[tuple[Array, Array]]:
     """The different pairs, ascending, part by part, each with the round it was first drawn in."""
-    for keys, values in runs.ranges(PART):
+    for keys, values in runs.ranges(CHUNK_PAIRS):
         assert values is not None
         first = np.diff(keys, prepend=-1) > 0
         yield keys[first], values[first]

@@ -6,11 +6,11 @@ MAG      ogbn-mag      papers and their citations only, made undirected; same ki
 Collab   ogbl-collab   joint papers by year; public split of pairs, see :func:`load_collab`
 =======  ============  =================================================================
 
-The ogb package knows where the files are and fetches them. They are read here and not by its
-dataset classes, which keep a pickled copy, ask questions on the terminal and, at 1.3.6, do not
-fit torch 2.6 or later. Tables are plain text; Collab's split is a pickle by origin: it is opened
-where its content is known (:mod:`~maskgae.datasets.cache`), and then by torch's restricted reader,
-which builds arrays and nothing else.
+All are under ODC-BY. The ogb package knows where the files are and fetches them. They are read here
+and not by its dataset classes, which keep a pickled copy, ask questions on the terminal and, at
+1.3.6, do not fit torch 2.6 or later. Tables are plain text; Collab's split is a pickle by origin:
+it is opened where its content is known (:mod:`~maskgae.datasets.cache`), and then by torch's
+restricted reader, which builds arrays and nothing else.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from __future__ import annotations
 import _codecs
 import csv
 import pickle
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import HTTPException
 from importlib import import_module
 from importlib.util import find_spec
@@ -107,29 +106,22 @@ class PublicLinkSplit:
 
     Args:
         graph: the training pairs, each once.
-        train_pairs: the training pairs as they come, repeated ones included.
         val_pairs: held out for selection.
         val_negatives: what ``val_pairs`` are ranked against.
         test_pairs: held out for the test.
         test_negatives: what ``test_pairs`` are ranked against.
-        repeated: how many of ``train_pairs`` repeat an earlier one, in either direction.
-        years: the year of each pair by part (train, val, test), where it is known.
-        weights: the weight of each pair by part, where it is known.
+        repeated: how many training pairs repeat an earlier one, in either direction.
 
     Shapes:
         - **pairs and negatives:** ``[2, P]`` each
-        - **years, weights:** ``[P]`` each
     """
 
     graph: Graph
-    train_pairs: Tensor
     val_pairs: Tensor
     val_negatives: Tensor
     test_pairs: Tensor
     test_negatives: Tensor
     repeated: int
-    years: Mapping[str, Tensor] = field(default_factory=dict)
-    weights: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property
     def known(self) -> dict[str, int]:
@@ -162,7 +154,6 @@ def load_collab() -> PublicLinkSplit:
     """Collab's public split by year: training to 2017, validation 2018, test 2019."""
     source, folder = SOURCES["Collab"], _folder("Collab")
     train, val, test = (_arrays(folder / file) for file in source.split)
-    parts = {"train": train, "val": val, "test": test}
     graph = Graph.from_edges(
         train["edge"].T,
         _num_nodes(folder / source.num_nodes),
@@ -171,14 +162,11 @@ def load_collab() -> PublicLinkSplit:
     )
     return PublicLinkSplit(
         graph=graph,
-        train_pairs=train["edge"].T,
         val_pairs=val["edge"].T,
         val_negatives=val["edge_neg"].T,
         test_pairs=test["edge"].T,
         test_negatives=test["edge_neg"].T,
         repeated=train["edge"].shape[0] - graph.cleaning.self_loops - graph.num_pairs,
-        years={part: arrays["year"] for part, arrays in parts.items() if "year" in arrays},
-        weights={part: arrays["weight"] for part, arrays in parts.items() if "weight" in arrays},
     )
 
 
@@ -204,7 +192,7 @@ def _ids(path: Path) -> Tensor:
 
 
 def _arrays(path: Path) -> dict[str, Tensor]:
-    """The arrays of a file that ``torch.save`` wrote; anything else in it is refused."""
+    """The pairs ``[P, 2]`` in a file that ``torch.save`` wrote; all but arrays is refused."""
     if not is_trusted(path):
         raise InputError(
             f"{path} is a pickle, and its content is not known, so it is not opened: move its "
@@ -225,9 +213,7 @@ def _arrays(path: Path) -> dict[str, Tensor]:
             f"{path} must hold the arrays {sorted(wanted)}, but {missing} are missing: "
             "delete its dataset's folder to have it downloaded again"
         )
-    tensors = {key: torch.as_tensor(value) for key, value in content.items()}
-    # Edges are [P, 2]; years and weights may come as a column.
-    return {key: x.long() if "edge" in key else x.reshape(-1) for key, x in tensors.items()}
+    return {key: torch.as_tensor(content[key]).long() for key in wanted}
 
 
 def _array_globals() -> list[Any]:

@@ -5,7 +5,8 @@ file is compared before any is read. PyG's readers then parse the raw files; its
 are not used, since they keep a pickled copy of their own.
 
 Features stay as the files have them: binary words (Cora, CiteSeer, Photo, Computers) or tf-idf
-(PubMed), without the row normalisation that some authors apply.
+(PubMed), without the row normalisation that some authors apply. Both collections are under the MIT
+licence.
 """
 
 from __future__ import annotations
@@ -71,7 +72,6 @@ CHECKSUMS: dict[str, dict[str, str]] = {
     },
 }
 
-NAMES = tuple(CHECKSUMS)
 _AMAZON = ("Photo", "Computers")
 
 
@@ -81,7 +81,7 @@ def is_raw_available(name: str) -> bool:
 
 
 def load_raw(name: str) -> Graph:
-    """One of :data:`NAMES` as a graph, with the public node split where there is one."""
+    """One of :data:`CHECKSUMS` as a graph, with the public node split where there is one."""
     folder = find_folder(Path(name) / "raw", CHECKSUMS[name]) or _download(name)
     _verify(folder, CHECKSUMS[name], "replace or delete the file")
     return _read(name, folder)

@@ -29,10 +29,6 @@ class Dataset:
         classes: of the nodes; 0 where they have none.
         tasks: ``node``, ``link`` or both.
         split: ``public`` where everybody uses the same one, else ``random``.
-        origin: who published it.
-        licence: of the data.
-        text: what it is, in a line.
-        approximate: whether the sizes depend on the versions of installed packages.
     """
 
     name: str
@@ -42,15 +38,9 @@ class Dataset:
     classes: int
     tasks: tuple[str, ...]
     split: str
-    origin: str
-    licence: str
-    text: str
-    approximate: bool = False
 
 
 _BOTH = ("node", "link")
-_CITES = "papers, their citations, words of their abstracts, subjects"
-_BOUGHT = "goods bought together, words of their reviews, categories"
 
 
 def _table(rows: Iterable[Dataset]) -> dict[str, Dataset]:
@@ -60,30 +50,16 @@ def _table(rows: Iterable[Dataset]) -> dict[str, Dataset]:
 #: All named datasets, in the paper's order, and the embedded one.
 DATASETS: dict[str, Dataset] = _table(
     [
-        Dataset("Cora", 2708, 10556, 1433, 7, _BOTH, "public", "Planetoid", "MIT", _CITES),
-        Dataset("CiteSeer", 3327, 9104, 3703, 6, _BOTH, "public", "Planetoid", "MIT", _CITES),
-        Dataset("PubMed", 19717, 88648, 500, 3, _BOTH, "public", "Planetoid", "MIT", _CITES),
-        Dataset("Photo", 7650, 238162, 745, 8, _BOTH, "random", "gnn-benchmark", "MIT", _BOUGHT),
-        Dataset(
-            "Computers", 13752, 491722, 767, 10, _BOTH, "random", "gnn-benchmark", "MIT", _BOUGHT
-        ),
-        Dataset(
-            *("arXiv", 169343, 2315598, 128, 40, ("node",), "public", "OGB", "ODC-BY"),
-            "computer science papers, their citations, averaged word vectors, subjects",
-        ),
-        Dataset(
-            *("MAG", 736389, 10792672, 128, 349, ("node",), "public", "OGB", "ODC-BY"),
-            "papers of the Microsoft Academic Graph, their citations, word vectors, venues",
-        ),
-        Dataset(
-            *("Collab", 235868, 1285465, 128, 0, ("link",), "public", "OGB", "ODC-BY"),
-            "authors, their joint papers by year, averaged word vectors",
-        ),
-        Dataset(
-            *("imports", 1888, 12092, 4096, 23, _BOTH, "random", "installed packages", "BSD, MIT"),
-            "modules of the installed libraries, their imports, words of their docstrings",
-            approximate=True,
-        ),
+        Dataset("Cora", 2708, 10556, 1433, 7, _BOTH, "public"),
+        Dataset("CiteSeer", 3327, 9104, 3703, 6, _BOTH, "public"),
+        Dataset("PubMed", 19717, 88648, 500, 3, _BOTH, "public"),
+        Dataset("Photo", 7650, 238162, 745, 8, _BOTH, "random"),
+        Dataset("Computers", 13752, 491722, 767, 10, _BOTH, "random"),
+        Dataset("arXiv", 169343, 2315598, 128, 40, ("node",), "public"),
+        Dataset("MAG", 736389, 10792672, 128, 349, ("node",), "public"),
+        Dataset("Collab", 235868, 1285465, 128, 0, ("link",), "public"),
+        # Its sizes depend on the versions of the installed packages.
+        Dataset("imports", 1888, 12092, 4096, 23, _BOTH, "random"),
     ]
 )
 

@@ -32,6 +32,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.rng import Stream, hash_uniform
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.features import scaled_rows
 from maskgae.data.graph import Graph
 from maskgae.evaluation.metrics import HITS
@@ -40,9 +41,6 @@ TELEPORT = 0.15
 
 #: Steps after which the walk of PageRank is cut; a twentieth of them would go further.
 WALK_STEPS = 18
-
-#: Numbers in one chunk of kept ends times nodes, 16 MB in float32.
-CHUNK_NUMBERS = 2**22
 
 # What ties are broken by, relative to the score.
 _JITTER = 1e-4

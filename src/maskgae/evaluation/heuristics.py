@@ -16,8 +16,6 @@ For nodes the rows are a linear probe on raw features and on :func:`propagated_f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,11 +25,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
+from maskgae.base.sizes import CHUNK_ENTRIES, spans
 from maskgae.data.features import Features, SparseFeatures
 from maskgae.data.graph import Graph
-
-#: Entries of the picked rows that one chunk of pairs may hold, some 100 MB.
-CHUNK_ENTRIES = 4_000_000
 
 Floats = NDArray[np.float64]
 
@@ -111,7 +107,7 @@ def _shared_weight(matrix: sp.csr_array, u: Any, v: Any, worth: Floats) -> Float
     """Sum over the columns that two rows share, ``[P]`` rows each and ``[C, k] -> [P, k]``."""
     out = np.empty((u.size, worth.shape[1]))
     entries = np.diff(matrix.indptr)
-    for chunk in _chunks(entries[u] + entries[v]):
+    for chunk in spans(entries[u] + entries[v], CHUNK_ENTRIES):
         out[chunk] = matrix[u[chunk]].multiply(matrix[v[chunk]]) @ worth
     return out
 
@@ -125,16 +121,8 @@ def _cosine(features: Features, u: Any, v: Any) -> Floats:
         table = features.dense().numpy()
         norms = np.sqrt(np.einsum("nf,nf->n", table, table, dtype=np.float64))
         products = np.empty(u.size)
-        for chunk in _chunks(np.full(u.size, 2 * table.shape[1])):
+        for chunk in spans(np.full(u.size, 2 * table.shape[1]), CHUNK_ENTRIES):
             products[chunk] = np.einsum("pf,pf->p", table[u[chunk]], table[v[chunk]])
     # A node without any feature is like no other.
     lengths = norms[u] * norms[v]
     return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-
-
-def _chunks(entries: NDArray[Any]) -> Iterator[slice]:
-    """Slices of the pairs, each with some :data:`CHUNK_ENTRIES` entries or a single pair."""
-    chunk_of_pair = np.cumsum(entries) // CHUNK_ENTRIES
-    starts = np.flatnonzero(np.diff(chunk_of_pair, prepend=-1))
-    for start, stop in pairwise([*starts, entries.size]):
-        yield slice(start, stop)

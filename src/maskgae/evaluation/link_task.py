@@ -18,6 +18,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
+from maskgae.base.sizes import CACHE_PAIRS
 from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
@@ -29,8 +30,6 @@ from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 
 #: Above this many nodes no hard negatives are looked for: every end is compared with every node.
 HARD_NODES = 50_000
-#: Pairs whose vectors are multiplied at a time.
-CHUNK_PAIRS = 65_536
 
 ScoresLinks = TypeVar("ScoresLinks", bound=FittedScores, covariant=True)
 
@@ -169,4 +168,4 @@ def _cosines(net: Network, messages: Graph, pairs: Tensor) -> Tensor:
     """Cosine similarity of the pairs in a network's embedding, ``[2, P] -> [P]``."""
     nodes, place = torch.unique(pairs, return_inverse=True)
     z = F.normalize(net.embed(messages, nodes), dim=1)
-    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in place.split(CHUNK_PAIRS, dim=1)])
+    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in place.split(CACHE_PAIRS, dim=1)])

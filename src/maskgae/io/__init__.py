@@ -12,29 +12,14 @@ From the bottom up: ``messages``, ``sources`` (is it there, what is it, how larg
 """
 
 from maskgae.io.build import BuiltGraph, build_graph
-from maskgae.io.edges import EDGE_ENDINGS, EdgeTable, read_edges, read_id_pairs
-from maskgae.io.encode import (
-    MISSING_RULES,
-    TEXT_WIDTH,
-    Labels,
-    TableEncoder,
-    encode_labels,
-    fit_encoder,
-)
-from maskgae.io.ids import IdArray, as_ids, find_ids
-from maskgae.io.tables import NODE_ENDINGS, NodeTable, read_ids, read_nodes
-from maskgae.io.writers import WRITE_ENDINGS, check_table, whole_file, write_table
+from maskgae.io.edges import read_edges, read_id_pairs
+from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
+from maskgae.io.ids import as_ids, find_ids
+from maskgae.io.tables import NodeTable, read_ids, read_nodes
+from maskgae.io.writers import check_table, write_table
 
 __all__ = [
-    "EDGE_ENDINGS",
-    "MISSING_RULES",
-    "NODE_ENDINGS",
-    "TEXT_WIDTH",
-    "WRITE_ENDINGS",
     "BuiltGraph",
-    "EdgeTable",
-    "IdArray",
-    "Labels",
     "NodeTable",
     "TableEncoder",
     "as_ids",
@@ -47,6 +32,5 @@ __all__ = [
     "read_id_pairs",
     "read_ids",
     "read_nodes",
-    "whole_file",
     "write_table",
 ]

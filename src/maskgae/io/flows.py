@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskgae.base.errors import RunError
+from maskgae.base.sizes import CHUNK_PAIRS, READ_ROWS
 from maskgae.io.columns import (
     ColumnName,
     Columns,
@@ -36,9 +37,6 @@ from maskgae.io.edges import (
 from maskgae.io.ids import IdArray, as_arrow, as_ids
 from maskgae.io.numbers import parse_weights
 from maskgae.io.sources import open_file
-
-#: Edges of one batch of a file that was read whole.
-_BATCH = 2**20
 
 Array = np.ndarray[Any, Any]
 
@@ -111,8 +109,8 @@ class WholeFlow:
 
     def batches(self) -> Iterator[EdgeBatch]:
         ids, edges, weights = as_arrow(self.table.ids), self.table.edges, self.table.weights
-        for start in range(0, edges.shape[1], _BATCH):
-            part = slice(start, start + _BATCH)
+        for start in range(0, edges.shape[1], READ_ROWS):
+            part = slice(start, start + READ_ROWS)
             source, target = (pa.chunked_array([ids.take(pa.array(e[part]))]) for e in edges)
             yield source, target, None if weights is None else weights[part]
 
@@ -174,7 +172,7 @@ class DistinctIds:
         numbers = as_integers(cells)
         self.waiting.append(_distinct(cells if numbers is None else numbers))
         # Merged whenever there is as much that waits as is known: each id is moved a few times.
-        if sum(map(len, self.waiting)) > max(len(self.known), 2**22):
+        if sum(map(len, self.waiting)) > max(len(self.known), CHUNK_PAIRS):
             self._merge()
 
     def sorted(self) -> IdArray:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from maskgae.base.errors import InputError
+from maskgae.base.sizes import READ_BYTES
 from maskgae.io.messages import one_line
 from maskgae.io.sources import File
-
-_CHUNK = 1 << 20
 
 #: Elements inside one another; graphs within nodes take two each.
 MAX_DEPTH = 1000
@@ -51,8 +50,8 @@ def read_graphml(file: File, weight: str | None = "weight") -> GraphML:
     handler = _Handler(file, weight)
     content = file.content()
     try:
-        for start in range(0, len(content), _CHUNK):
-            handler.parser.Parse(content[start : start + _CHUNK], False)
+        for start in range(0, len(content), READ_BYTES):
+            handler.parser.Parse(content[start : start + READ_BYTES], False)
         handler.parser.Parse(b"", True)
     except (expat.ExpatError, LookupError) as error:
         raise file.not_what_it_says("GraphML", one_line(error)) from error

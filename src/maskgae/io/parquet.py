@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from maskgae.base.errors import InputError
+from maskgae.base.sizes import READ_ROWS
 from maskgae.io.messages import one_line
 from maskgae.io.sources import File, check_unpacked
-
-#: Rows that are read at a time.
-_BATCH = 2**20
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class ParquetTable:
         try:
             with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
                 wanted = self._checked(parquet, names)
-                for batch in parquet.iter_batches(_BATCH, columns=wanted, use_threads=False):
+                for batch in parquet.iter_batches(READ_ROWS, columns=wanted, use_threads=False):
                     batch.validate(full=True)
                     yield [pa.chunked_array([batch.column(name)]) for name in names]
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from maskgae.base.errors import InputError
+from maskgae.base.sizes import READ_BYTES
 
 #: Up to this many bytes a file may unpack to whatever its own size.
 UNPACKED_FREE = 16 * 2**20
@@ -71,7 +72,7 @@ class File:
         """All bytes, unpacked within the limits."""
         if self.is_whole_head:
             return self.head
-        return b"".join(self.blocks(1 << 20)) if self.gzipped else self.path.read_bytes()
+        return b"".join(self.blocks(READ_BYTES)) if self.gzipped else self.path.read_bytes()
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """The content piece by piece, unpacked within the limits."""

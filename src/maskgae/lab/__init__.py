@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maskgae.evaluation.outcome import Outcome
-    from maskgae.lab.cell import METHODS, TASKS, Cell, make_cell
+    from maskgae.lab.cell import METHODS, Cell, make_cell
     from maskgae.lab.protocol import run_seed
     from maskgae.lab.record import cell_record
     from maskgae.lab.records import Records
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
-    "TASKS",
     "Cell",
     "Outcome",
     "Records",
@@ -26,7 +25,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    **dict.fromkeys(("METHODS", "TASKS", "Cell", "make_cell"), "maskgae.lab.cell"),
+    **dict.fromkeys(("METHODS", "Cell", "make_cell"), "maskgae.lab.cell"),
     **dict.fromkeys(("evaluate", "run_missing"), "maskgae.lab.runner"),
     "Records": "maskgae.lab.records",
     "Outcome": "maskgae.evaluation.outcome",

@@ -13,10 +13,8 @@ from maskgae.base.settings import Settings
 from maskgae.datasets.registry import find_dataset
 from maskgae.evaluation.method import Method
 from maskgae.lab.methods import BASELINES, SUPERVISED
-from maskgae.presets import preset, recommended
+from maskgae.presets import TASKS, preset, recommended
 from maskgae.training import MaskGAEMethod
-
-TASKS = ("link", "node")
 
 #: Name -> how to make the method from the cell's settings and a device.
 METHODS: dict[str, Callable[[Settings, str], Method]] = {

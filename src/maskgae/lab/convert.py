@@ -17,8 +17,9 @@ from maskgae.base.files import read_json, read_with
 from maskgae.base.settings import Settings
 from maskgae.cli import screen
 from maskgae.evaluation.outcome import Outcome
-from maskgae.lab.cell import TASKS, Cell
+from maskgae.lab.cell import Cell
 from maskgae.lab.records import Records
+from maskgae.presets import TASKS
 
 
 def convert(folder: Path) -> int:

@@ -24,11 +24,10 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream, hash_below
 from maskgae.base.settings import MaskConfig
+from maskgae.base.sizes import CACHE_PAIRS
 from maskgae.data.graph import Graph
 from maskgae.masking.walks import biased_walks, random_walks
 
-#: Pairs that are hashed together.
-CHUNK_PAIRS = 2**16
 #: A mask that hides nothing is drawn again, this many times.
 MAX_DRAWS = 100
 
@@ -110,8 +109,8 @@ def _drawn_once(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -
 def _hashed(graph: Graph, p: float, stream: Stream, key: Callable[[Tensor], Tensor]) -> Tensor:
     """Which pairs the hash of their keys draws, ``[M]`` bool, with memory for a chunk beside."""
     drawn = torch.empty(graph.num_pairs, dtype=torch.bool)
-    for start in range(0, graph.num_pairs, CHUNK_PAIRS):
-        part = slice(start, start + CHUNK_PAIRS)
+    for start in range(0, graph.num_pairs, CACHE_PAIRS):
+        part = slice(start, start + CACHE_PAIRS)
         u, v = graph.pairs[:, part].long()
         drawn[part] = hash_below(key(u * graph.num_nodes + v), p, stream)
     return drawn
@@ -123,7 +122,6 @@ def _walked_entries(graph: Graph, config: MaskConfig, length: int, stream: Strea
         starts = (torch.rand(graph.num_nodes, generator=generator) < config.q).nonzero().squeeze(1)
     else:
         starts = csr.row_of_entry()[torch.rand(csr.num_entries, generator=generator) < config.q]
-    starts = starts.repeat(config.walks)
     if config.bias_p == config.bias_q == 1:
         return random_walks(graph, starts, length, stream.at("walks"))
     bias = (config.bias_p, config.bias_q)

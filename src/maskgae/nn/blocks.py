@@ -10,7 +10,7 @@ uniformly without replacement, and each stands for :math:`d / f` of them:
 
 =====  =====================================================================================
 GCN    entries weigh :math:`\frac{d_i}{f} / \sqrt{(d_i + 1)(d_j + 1)}`, with the degrees of the
-       visible graph; the sum over neighbours keeps its expectation, and so does GIN's
+       visible graph; the sum over neighbours keeps its expectation
 SAGE   the mean over the drawn neighbours has the expectation of the mean over all
 GAT    entries count :math:`d / f` times in the softmax, beside the node itself: numerator and
        denominator keep their expectations, their ratio does so as :math:`f` grows
@@ -25,7 +25,7 @@ every worker that meets a node in the same step draws the same neighbours for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +36,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.rng import Stream, hash_uniform
+from maskgae.base.sizes import CHUNK_ENTRIES, CHUNK_PAIRS, spans
 from maskgae.data.csr import CSR
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 
 Integers = NDArray[np.int64]
-
-#: Entries of the graph that are looked at together, which bounds the memory of a hop.
-CHUNK_ENTRIES = 2**21
-#: Pairs whose ends are counted together.
-CHUNK_PAIRS = 2**22
 
 #: A fan-out that keeps every neighbour.
 ALL = -1
@@ -127,7 +123,9 @@ class Sampler:
         self, nodes: Integers, fanout: int, stream: Stream | None
     ) -> tuple[Integers, Adjacency]:
         """The nodes with their neighbours behind them, and the adjacency between the two."""
-        parts = [self._kept(part, fanout, stream) for part in self._chunks(nodes)]
+        rows = self._indptr[nodes + 1] - self._indptr[nodes]
+        chunks = list(spans(rows, CHUNK_ENTRIES)) or [slice(0)]
+        parts = [self._kept(nodes[chunk], fanout, stream) for chunk in chunks]
         entries, kept, seen = (np.concatenate(column) for column in zip(*parts, strict=True))
         columns = self._indices[entries].astype(np.int64)
         sources = self._relabelled(nodes, columns)
@@ -144,13 +142,6 @@ class Sampler:
         degrees = self.degrees[torch.from_numpy(sources)]
         order = lambda: transpose_order(csr)  # noqa: E731
         return sources, Adjacency(csr, degrees, transpose_order=order, scale=scale)
-
-    def _chunks(self, nodes: Integers) -> Iterator[Integers]:
-        """The nodes in parts whose rows have some millions of entries at most, or one node."""
-        total = np.cumsum(self._indptr[nodes + 1] - self._indptr[nodes], dtype=np.int64)
-        parts = 1 if total.size == 0 else int(total[-1]) // CHUNK_ENTRIES + 1
-        cuts = np.searchsorted(total, np.arange(1, parts) * CHUNK_ENTRIES, side="right")
-        yield from np.split(nodes, cuts)
 
     def _kept(
         self, nodes: Integers, fanout: int, stream: Stream | None

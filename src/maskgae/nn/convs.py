@@ -3,19 +3,16 @@ r"""Graph convolutions on an :class:`~maskgae.nn.adjacency.Adjacency`.
 With :math:`x_i` the input of node :math:`i`, :math:`N_i` its visible neighbours and :math:`d_i`
 their number:
 
-=========  ====================================================================================
-GCN        :math:`\sum_{j \in N_i \cup i} \frac{1}{\sqrt{(d_i + 1)(d_j + 1)}} x_j W + b`
-SAGE       :math:`\mathrm{mean}_{j \in N_i}\, x_j W_n + x_i W_r + b`
-GIN        :math:`((1 + \epsilon)\, x_i + \sum_{j \in N_i} x_j)\, W + b`
-GAT        :math:`\sum_{j \in N_i \cup i} \alpha_{ij} x_j W + b`,
-           :math:`\alpha_{ij} = \mathrm{softmax}_j\, \mathrm{LeakyReLU}(a_d^\top W^\top x_i
-           + a_s^\top W^\top x_j)`
-GATv2      as GAT with :math:`\alpha_{ij} = \mathrm{softmax}_j\, a^\top \mathrm{LeakyReLU}(
-           W_d^\top x_i + W_s^\top x_j)`
-=========  ====================================================================================
+=====  ====================================================================================
+GCN    :math:`\sum_{j \in N_i \cup i} \frac{1}{\sqrt{(d_i + 1)(d_j + 1)}} x_j W + b`
+SAGE   :math:`\mathrm{mean}_{j \in N_i}\, x_j W_n + x_i W_r + b`
+GAT    :math:`\sum_{j \in N_i \cup i} \alpha_{ij} x_j W + b`,
+       :math:`\alpha_{ij} = \mathrm{softmax}_j\, \mathrm{LeakyReLU}(a_d^\top W^\top x_i
+       + a_s^\top W^\top x_j)`
+=====  ====================================================================================
 
 Each is linear in :math:`x` before it aggregates, so :math:`A (X W) = (A X) W` and the narrower
-side is the one that travels along the edges. The attention layers take no edge weights.
+side is the one that travels along the edges. Attention takes no edge weights.
 
 A convolution has two halves: ``send`` works on each source alone, ``combine`` sums up along the
 edges. The two together are its forward pass; apart, each can be run for some rows at a time.
@@ -136,28 +133,6 @@ class SAGEConv(Conv):
         return adjacency.mean(around) + own[: adjacency.num_dst]
 
 
-class GINConv(Conv):
-    r"""Xu et al.'s sum aggregator (ICLR 2019) with one linear map and a learnt :math:`\epsilon`."""
-
-    def __init__(
-        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
-    ) -> None:
-        super().__init__(in_channels, out_channels, bias=bias)
-        self.lin = Linear(in_channels, out_channels, bias=False)
-        self.eps = nn.Parameter(torch.zeros(1))
-
-    def reset_parameters(self, generator: torch.Generator) -> None:
-        super().reset_parameters(generator)
-        nn.init.zeros_(self.eps)
-
-    def sent_weight(self) -> Tensor:
-        return self.lin.weight
-
-    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
-        both = (1 + self.eps) * sent[: adjacency.num_dst] + adjacency.sum(sent)
-        return self.lin(both) if self._is_raw(sent) else both
-
-
 class GATConv(Conv):
     """Veličković et al.'s attention (ICLR 2018)."""
 
@@ -194,43 +169,6 @@ class GATConv(Conv):
         return _attend(h, entries, own, adjacency)
 
 
-class GATv2Conv(Conv):
-    """Brody, Alon and Yahav's dynamic attention (ICLR 2022)."""
-
-    uses_weights = False
-
-    def __init__(
-        self, in_channels: int, out_channels: int, heads: int = 1, bias: bool = True
-    ) -> None:
-        super().__init__(in_channels, out_channels, heads, bias)
-        self.lin_src = Linear(in_channels, heads * out_channels)
-        self.lin_dst = Linear(in_channels, heads * out_channels)
-        self.att = nn.Parameter(torch.zeros(heads, out_channels))
-
-    def reset_parameters(self, generator: torch.Generator) -> None:
-        super().reset_parameters(generator)
-        glorot(self.att, generator)
-
-    def multiplies(self, x: Features) -> bool:
-        return True
-
-    def sent_weight(self) -> Tensor:
-        return torch.cat([self.lin_src.weight, self.lin_dst.weight], dim=1)
-
-    def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
-        assert self.lin_src.bias is not None and self.lin_dst.bias is not None
-        src, dst = sent.split(self.heads * self.out_channels, dim=1)
-        # [n_src, heads, d], [n_dst, heads, d]
-        src = (src + self.lin_src.bias).view(-1, self.heads, self.out_channels)
-        dst = (dst[: adjacency.num_dst] + self.lin_dst.bias).view(-1, self.heads, self.out_channels)
-        entries = self._logits(adjacency.sources(src) + adjacency.destinations(dst))
-        own = self._logits(src[: adjacency.num_dst] + dst)
-        return _attend(src, entries, own, adjacency)
-
-    def _logits(self, joined: Tensor) -> Tensor:
-        return (F.leaky_relu(joined, NEGATIVE_SLOPE) * self.att).sum(-1)
-
-
 def _attend(h: Tensor, entries: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
     """Softmax over each node's neighbours and itself, then the weighted sum of their vectors.
 
@@ -255,7 +193,5 @@ def _attend(h: Tensor, entries: Tensor, own: Tensor, adjacency: Adjacency) -> Te
 CONVS: dict[str, type[Conv]] = {
     "gcn": GCNConv,
     "sage": SAGEConv,
-    "gin": GINConv,
     "gat": GATConv,
-    "gatv2": GATv2Conv,
 }

@@ -115,7 +115,7 @@ def readout(parts: Sequence[Tensor], normalize: str) -> Tensor:
 
 
 def _convs(in_channels: int, config: EncoderConfig) -> list[Conv]:
-    attention = config.kind in ("gat", "gatv2")
+    attention = config.kind == "gat"
     if attention and config.layers > 1 and config.hidden % config.heads:
         raise InputError(
             f"encoder.hidden = {config.hidden} must be a multiple of encoder.heads = {config.heads}"

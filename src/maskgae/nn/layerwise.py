@@ -3,7 +3,7 @@ r"""The encoder on graphs whose layers' outputs do not fit in memory: layer by l
 A layer is computed for all rows that need it before the next one begins, so nothing is computed
 twice. It takes two sweeps: every source sends (:meth:`~maskgae.nn.convs.Conv.send`); then every
 chunk of destinations gathers what its neighbours sent into a small matrix of its own and combines
-it. Both work on some :data:`CHUNK_NUMBERS` numbers at a time, and what they fill lies in a file of
+it. Both work on some :data:`SWEEP_NUMBERS` numbers at a time, and what they fill lies in a file of
 the temporary folder where it is large. So the memory that a process holds does not grow with the
 graph, but for a few numbers a node.
 
@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from maskgae.base.sizes import spans
 from maskgae.data.csr import CSR, positions
 from maskgae.data.features import DenseFeatures, Features
 from maskgae.data.graph import Graph
@@ -30,7 +31,7 @@ from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.encoder import Encoder
 
 #: Numbers that one chunk gathers, 256 MiB in float32.
-CHUNK_NUMBERS = 2**26
+SWEEP_NUMBERS = 2**26
 #: A matrix of more numbers than this, 1 GiB in float32, lies in a file.
 IN_MEMORY = 2**28
 
@@ -98,7 +99,7 @@ def scratch(rows: int, columns: int) -> Tensor:
 
 def filled(rows: int, columns: int, part: Callable[[slice], Tensor]) -> Tensor:
     """A matrix whose rows are computed some at a time."""
-    out, step = scratch(rows, columns), max(1, CHUNK_NUMBERS // columns)
+    out, step = scratch(rows, columns), max(1, SWEEP_NUMBERS // columns)
     for start in range(0, rows, step):
         chunk = slice(start, min(start + step, rows))
         out[chunk] = part(chunk)
@@ -127,7 +128,7 @@ def _convolved(
 
 def _finish(encoder: Encoder, level: int, out: Tensor) -> None:
     """Normalises and activates a layer's output where it lies."""
-    for part in out.split(max(1, CHUNK_NUMBERS // out.shape[1])):
+    for part in out.split(max(1, SWEEP_NUMBERS // out.shape[1])):
         part.copy_(encoder.finish(level, part.clone()))
 
 
@@ -174,18 +175,16 @@ class _Blocks:
             return None
         seen = torch.zeros_like(self.seen)
         seen[nodes] = True
-        for part in self.chunks(nodes, CHUNK_NUMBERS // 8):
+        for part in self.chunks(nodes, SWEEP_NUMBERS // 8):
             seen[self.whole.csr.rows(part).indices] = True
         return None if seen.all() else positions(seen)
 
     def chunks(self, nodes: Tensor | None, budget: int) -> Iterator[Tensor]:
-        """The nodes in parts of up to ``budget`` rows and entries, and of one row at least."""
+        """The nodes in parts of about ``budget`` rows and entries, and of one row at least."""
         counts = self.whole.csr.counts()
-        size = (counts if nodes is None else counts[nodes]).add(1).cumsum(0)
-        cuts = positions((size // max(1, budget)).diff(prepend=torch.zeros(1)) > 0).tolist()
-        for start, stop in pairwise([0, *cuts, size.numel()]):
-            if stop > start:
-                yield torch.arange(start, stop) if nodes is None else nodes[start:stop]
+        rows = (counts if nodes is None else counts[nodes]) + 1
+        for part in spans(rows.numpy(), budget):
+            yield torch.arange(part.start, part.stop) if nodes is None else nodes[part]
 
     def sweep(
         self,
@@ -196,7 +195,7 @@ class _Blocks:
     ) -> Tensor:
         """A matrix of the targets' rows, from each chunk's adjacency and its sources."""
         out, done = scratch(*shape), 0
-        for part in self.chunks(targets, CHUNK_NUMBERS // max(sent_width, shape[1])):
+        for part in self.chunks(targets, SWEEP_NUMBERS // max(sent_width, shape[1])):
             out[done : done + part.numel()] = combine(*self.cut(part))
             done += part.numel()
         return out

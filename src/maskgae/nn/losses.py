@@ -2,13 +2,11 @@ r"""What the training minimises: a loss on pairs and a loss on degrees.
 
 With :math:`s^+` the logit of a target and :math:`s^-_1 \dots s^-_k` those of its non-edges:
 
-=============  ================================================================================
-``bce``        :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
-``auc``        :math:`\frac{1}{k}\sum_i (1 - s^+ + s^-_i)^2`
-``hinge_auc``  :math:`\frac{1}{k}\sum_i \max(0, 1 - s^+ + s^-_i)^2`
-``log_rank``   :math:`\frac{1}{k}\sum_i \log(1 + e^{s^-_i - s^+})`
-``info_nce``   :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
-=============  ================================================================================
+============  ================================================================================
+``bce``       :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
+``auc``       :math:`\frac{1}{k}\sum_i (1 - s^+ + s^-_i)^2`
+``info_nce``  :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
+============  ================================================================================
 
 All take logits and average over targets; none goes through a sigmoid, whose gradient is zero
 where a negative is most wrong.
@@ -24,11 +22,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskgae.base.rng import Stream
+from maskgae.base.sizes import CACHE_NUMBERS
 from maskgae.nn.decoder_kernels import decoder_pass
-
-#: Numbers in one chunk of gathered pairs (4 MiB in float32). Chunks that fit a core's cache and
-#: the allocator's free list cost a quarter of what one large gather does.
-CHUNK_NUMBERS = 2**20
 
 #: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number a target: ``[T]``.
 PairLoss = Callable[[Tensor, Tensor], Tensor]
@@ -42,14 +37,6 @@ def auc(positive: Tensor, negative: Tensor) -> Tensor:
     return (1 - positive.unsqueeze(1) + negative).square().mean(1)
 
 
-def hinge_auc(positive: Tensor, negative: Tensor) -> Tensor:
-    return (1 - positive.unsqueeze(1) + negative).clamp(min=0).square().mean(1)
-
-
-def log_rank(positive: Tensor, negative: Tensor) -> Tensor:
-    return F.softplus(negative - positive.unsqueeze(1)).mean(1)
-
-
 def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
     joined = torch.cat([positive.unsqueeze(1), negative], dim=1)
     return joined.logsumexp(1) - positive
@@ -58,8 +45,6 @@ def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
 LOSSES: dict[str, PairLoss] = {
     "bce": bce,
     "auc": auc,
-    "hinge_auc": hinge_auc,
-    "log_rank": log_rank,
     "info_nce": info_nce,
 }
 
@@ -111,7 +96,8 @@ class _ChunkedPairLoss(torch.autograd.Function):
         decoder, targets, negatives, loss, stream = task
         count = targets.shape[1]
         each = negatives.shape[1] // count
-        rows = max(1, CHUNK_NUMBERS // (z.shape[1] * (1 + each)))
+        # Chunks that fit the cache and the allocator's free list cost a quarter of a large gather.
+        rows = max(1, CACHE_NUMBERS // (z.shape[1] * (1 + each)))
         total = z.new_zeros(())
         grad_z = torch.zeros_like(z)
         # Memory that is used again stays in the cache and costs no page faults.
@@ -156,7 +142,7 @@ def _value_and_gradient(loss: PairLoss, logits: Tensor, targets: int) -> tuple[T
 @torch.no_grad()
 def pair_logits(z: Tensor, decoder: nn.Module, pairs: Tensor) -> Tensor:
     """The decoder's logits of given pairs, ``[N, d], [2, P] -> [P]``, chunk by chunk."""
-    rows = max(1, CHUNK_NUMBERS // z.shape[1])
+    rows = max(1, CACHE_NUMBERS // z.shape[1])
     parts = [
         decoder(z.index_select(0, u) * z.index_select(0, v))
         for u, v in zip(pairs[0].split(rows), pairs[1].split(rows), strict=True)

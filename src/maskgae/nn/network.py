@@ -173,7 +173,7 @@ class MaskGAENet(nn.Module):
         config = self.settings.embedding
         parts = list(outputs if config.layers == "all" else outputs[-1:])
         if config.propagated and graph.features is not None:
-            spread = propagated(graph, config.propagated).to(parts[0].device)
+            spread = smoothed(graph, graph.features, config.propagated).to(parts[0].device)
             parts = [*parts, spread if nodes is None else spread[nodes]]
         if self.fits(graph):
             return readout(parts, config.normalize)
@@ -192,14 +192,3 @@ class MaskGAENet(nn.Module):
         device = next(self.parameters()).device
         z = self.encode(graph, nodes)[-1].to(device)
         return pair_logits(z, self.decoder, place.to(device))
-
-
-def propagated(graph: Graph, hops: int) -> Tensor:
-    r"""Raw features smoothed over the graph, :math:`(\hat D^{-1/2} \hat A \hat D^{-1/2})^k X`."""
-    assert graph.features is not None
-    if graph.num_nodes * graph.features.num_columns > AT_ONCE:
-        return smoothed(graph, graph.features, hops)
-    adjacency, x = Adjacency.of(graph), graph.features.dense()
-    for _ in range(hops):
-        x = adjacency.normalized(x)
-    return x

@@ -30,7 +30,8 @@ from importlib.resources import files
 from typing import Any
 
 from maskgae.base.errors import InputError, nearest
-from maskgae.base.settings import Settings, flatten
+from maskgae.base.settings import Settings
+from maskgae.base.settings_text import flatten
 
 __all__ = ["Preset", "parse", "preset", "presets", "recommended"]
 
@@ -47,7 +48,7 @@ NUMBER: dict[str, type] = {"mean": float, "std": float}
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings with a name and, for a row of the paper, where they and their number come from.
+    """Settings with a name and, for a row of the paper, the number it has there.
 
     Attributes:
         name: As the file is called, without ``.toml``.
@@ -56,8 +57,7 @@ class Preset:
         mask: ``edge`` or ``path``; ``none`` only through :func:`recommended`.
         description: One line for a list of presets.
         overrides: Dotted keys that differ from, or are fixed at, the defaults.
-        citation: Title, venue, year, table; empty for the package's own presets.
-        published: Metric -> ``{"mean", "std"}`` in fractions; empty likewise.
+        published: Metric -> ``{"mean", "std"}`` in fractions; empty for the package's own.
         text: The file as it is written, comments included.
     """
 
@@ -67,7 +67,6 @@ class Preset:
     mask: str
     description: str
     overrides: Mapping[str, Any]
-    citation: Mapping[str, Any]
     published: Mapping[str, Mapping[str, float]]
     text: str
 
@@ -145,7 +144,6 @@ def _parsed(name: str, text: str) -> Preset:
         mask=mask,
         description=table["description"],
         overrides=overrides,
-        citation=table.get("citation", {}),
         published=table.get("published", {}),
         text=text,
     )

@@ -18,6 +18,7 @@ from maskgae.report.palette import EDGE, NEUTRAL, NON_EDGE
 Figure = dict[str, Any]
 
 MAX_EPOCHS = 2000
+#: As many points as a browser moves smoothly.
 MAX_POINTS = 20_000
 BINS = 40
 CALIBRATION_BINS = 10

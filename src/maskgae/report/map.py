@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from maskgae.base.rng import Stream
 from maskgae.report.communities import communities
 from maskgae.report.data import ReportData
+from maskgae.report.figures import MAX_POINTS
 from maskgae.report.layout import layout
 from maskgae.report.palette import OTHER, PALETTE, SCALE, SYMBOLS
-
-#: As many points as a browser moves smoothly.
-MAX_POINTS = 20_000
 
 Ints = NDArray[np.int64]
 

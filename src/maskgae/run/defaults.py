@@ -222,6 +222,6 @@ def _widths(settings: Settings, dim: int) -> dict[str, Any]:
     if dim < layers:
         raise InputError(f"dim must be {layers} at least, one column for each layer, not {dim}")
     hidden = dim // layers
-    if settings.encoder.kind in ("gat", "gatv2"):
+    if settings.encoder.kind == "gat":
         hidden -= hidden % settings.encoder.heads
     return {"encoder.hidden": hidden, "encoder.dim": dim - hidden * (layers - 1)}

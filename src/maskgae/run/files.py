@@ -17,7 +17,8 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.files import atomic, read_json, read_with, write_json, write_text
 from maskgae.base.replace import settled
-from maskgae.base.settings import WITHOUT_EFFECT, Settings, read_toml
+from maskgae.base.settings import WITHOUT_EFFECT, Settings
+from maskgae.base.settings_text import read_toml
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.data.graph import Graph
 from maskgae.data.structural import StructuralFeatures

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from maskgae.base.errors import InputError
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.graph import Graph
-from maskgae.nn.losses import CHUNK_NUMBERS, pair_logits
+from maskgae.nn.losses import pair_logits
 
 #: Up to this many ordered pairs all are scored.
 EXACT_PAIRS = 100_000_000
@@ -95,7 +96,7 @@ Part = tuple[Tensor, Tensor, Tensor]
 def _exact(z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
     csr = graph.structure.csr
     top = min(top, graph.num_nodes - 1)
-    for nodes in asked.split(max(1, 4 * CHUNK_NUMBERS // z.numel())):
+    for nodes in asked.split(max(1, CHUNK_NUMBERS // z.numel())):
         # [n, N, d] -> [n, N]
         product = z[nodes].unsqueeze(1) * z
         logits = decoder(product.flatten(0, 1)).view(nodes.numel(), -1)

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskgae.base.files import atomic
+from maskgae.base.sizes import CHUNK_PAIRS, READ_BYTES
 from maskgae.io.archives import load_npy
 from maskgae.io.sources import open_file
 
 # The length of NumPy's header, which leaves room for any number of rows.
 _HEADER = 128
-_BLOCK = 2**24
-_ENTRIES = 2**22
 
 Array = NDArray[Any]
 
@@ -37,7 +36,7 @@ class ArrayFile:
     def blocks(self) -> Iterator[Array]:
         """What was appended so far, again."""
         self.file.seek(_HEADER)
-        while block := self.file.read(_BLOCK):
+        while block := self.file.read(READ_BYTES):
             yield np.frombuffer(block, self.dtype)
 
     def end(self) -> None:
@@ -79,11 +78,11 @@ def mapped(path: Path, mode: Literal["r", "c"] = "r") -> Array:
 def within(array: Array, low: int, high: int) -> bool:
     """Whether all entries lie in ``low`` to ``high``, itself not; read block by block."""
     flat = array.ravel("K")
-    blocks = (flat[i : i + _ENTRIES] for i in range(0, flat.size, _ENTRIES))
+    blocks = (flat[i : i + CHUNK_PAIRS] for i in range(0, flat.size, CHUNK_PAIRS))
     return all(block.min() >= low and block.max() < high for block in blocks)
 
 
 def ascends(array: Array) -> bool:
     """Whether no entry is smaller than the one before it; read block by block."""
-    blocks = (array[i : i + _ENTRIES + 1] for i in range(0, array.size, _ENTRIES))
+    blocks = (array[i : i + CHUNK_PAIRS + 1] for i in range(0, array.size, CHUNK_PAIRS))
     return all(bool((block[1:] >= block[:-1]).all()) for block in blocks)

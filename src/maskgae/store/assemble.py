@@ -10,8 +10,6 @@ other end, which are therefore sorted once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskgae.base.errors import InputError
+from maskgae.base.sizes import CHUNK_PAIRS, spans
 from maskgae.store.arrays import array_file, mapped
 from maskgae.store.sorting import SortedRuns
-
-#: Pairs or entries that are worked on at a time.
-PART = 2**23
 
 Array = NDArray[Any]
 
@@ -50,7 +46,7 @@ def write_pairs(
         array_file(work / "high.npy", kind) as high,
         array_file(out / "weights.npy" if weighted else work / "weights.npy", "f4") as weights,
     ):
-        for keys, values in runs.ranges(PART, align=2):
+        for keys, values in runs.ranges(CHUNK_PAIRS, align=2):
             directed += int(np.count_nonzero(np.diff(keys, prepend=-1)))
             both = keys >> 1
             first = np.diff(both, prepend=-1) > 0
@@ -72,8 +68,8 @@ def write_rows(runs: SortedRuns, out: Path, num_nodes: int, num_pairs: int) -> d
     pairs = mapped(out / "pairs.npy")
     # Neighbours of each node that are smaller and larger than itself.
     smaller, larger = np.zeros((2, num_nodes), dtype=np.int64)
-    for start in range(0, num_pairs, PART):
-        low, high = np.array(pairs[:, start : start + PART], dtype=np.int64)
+    for start in range(0, num_pairs, CHUNK_PAIRS):
+        low, high = np.array(pairs[:, start : start + CHUNK_PAIRS], dtype=np.int64)
         runs.add(high * num_nodes + low, np.arange(start, start + low.size))
         larger += np.bincount(low, minlength=num_nodes)
         smaller += np.bincount(high, minlength=num_nodes)
@@ -85,7 +81,8 @@ def write_rows(runs: SortedRuns, out: Path, num_nodes: int, num_pairs: int) -> d
         array_file(out / "indices.npy", index_type(num_nodes)) as indices,
         array_file(out / "pair_of_entry.npy", index_type(num_pairs)) as pair_of_entry,
     ):
-        for start, stop in _row_ranges(indptr):
+        for rows in spans(smaller + larger, CHUNK_PAIRS):
+            start, stop = rows.start, rows.stop
             above = slice(first_pair[start], first_pair[stop])
             keys, below = runs.between(start * num_nodes, stop * num_nodes)
             place = _places(smaller[start:stop], larger[start:stop])
@@ -109,12 +106,6 @@ def _places(smaller: Array, larger: Array) -> Array:
     first = np.arange(smaller.sum()) + np.repeat(before, smaller)
     then = np.arange(larger.sum()) + np.repeat(upto, larger)
     return np.concatenate([first, then])
-
-
-def _row_ranges(indptr: Array) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about :data:`PART` entries each."""
-    cuts = np.flatnonzero(np.diff(indptr[:-1] // PART, prepend=0) > 0)
-    return pairwise(np.unique([0, *cuts, indptr.size - 1]).tolist())
 
 
 def _running(counts: Array) -> Array:

@@ -18,7 +18,8 @@ from typing import Any
 
 from maskgae.base.errors import InputError, StoppedError
 from maskgae.base.files import make_folder
-from maskgae.base.settings import KEYS, interval
+from maskgae.base.settings import KEYS
+from maskgae.base.settings_text import interval
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.training.state import Snapshot
 

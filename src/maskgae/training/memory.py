@@ -14,12 +14,11 @@ With :math:`N` nodes, :math:`M` pairs, :math:`F` features a node, layers of widt
 
 bytes. 80 bytes a pair are the training graph with its rows and the non-edges' ranks; three numbers
 live beside each input and each output of a layer: the value, its gradient, and one of dropout and
-normalisation. An entry costs :math:`c = 10` numbers, six more a head for GAT, and four times the
-width for GATv2. Blocks overlap: :math:`x` draws from :math:`N` nodes are expected to be
-:math:`N (1 - e^{-x/N})` different ones. Numbers of a store have 32 bits: a pair takes 50 bytes
-there, and 60 in the evaluation. Above 512 MiB of layers' outputs, the evaluation takes half of
-that, works in chunks of 1 GiB, and maps from files what would not fit. ``docs/scale.md`` has what
-fits really held.
+normalisation. An entry costs :math:`c = 10` numbers, and six more a head for GAT. Blocks overlap:
+:math:`x` draws from :math:`N` nodes are expected to be :math:`N (1 - e^{-x/N})` different ones.
+Numbers of a store have 32 bits: a pair takes 50 bytes there, and 60 in the evaluation. Above 512
+MiB of layers' outputs, the evaluation takes half of that, works in chunks of 1 GiB, and maps from
+files what would not fit. ``docs/scale.md`` has what fits really held.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from maskgae.base.settings import Settings
 from maskgae.data.features import SparseFeatures
 from maskgae.data.graph import Graph
 from maskgae.nn.blocks import ALL
-from maskgae.nn.layerwise import CHUNK_NUMBERS
+from maskgae.nn.layerwise import SWEEP_NUMBERS
 from maskgae.nn.network import AT_ONCE
 from maskgae.training.steps import fanouts_by_hop
 
@@ -105,9 +104,9 @@ def update_memory(graph: Graph, settings: Settings) -> float:
     widths = [config.hidden] * (config.layers - 1) + [config.dim]
     # Sizes go from the seeds outwards, widths from the features inwards.
     outputs = sum(n * w for n, w in zip(sizes[-2::-1], widths, strict=True))
-    counted = zip(entries[::-1], widths, strict=True)
-    edges = sum(e * (10 + _attention(settings, w)) for e, w in counted)
-    return 12 * (sizes[-1] * _feature_numbers(graph, settings) + outputs) + 4 * edges
+    each = 10 + (6 * config.heads if config.kind == "gat" else 0)
+    inputs = sizes[-1] * _feature_numbers(graph, settings)
+    return 12 * (inputs + outputs) + 4 * each * sum(entries)
 
 
 def fit_memory(graph: Graph, settings: Settings) -> float:
@@ -119,7 +118,7 @@ def fit_memory(graph: Graph, settings: Settings) -> float:
     held, evaluated = (50, 60) if graph.pairs.dtype == torch.int32 else (80, 150)
     evaluation = _FIXED + evaluated * graph.num_pairs + 4 * outputs
     if nodes * widths > AT_ONCE:
-        evaluation = _FIXED + evaluated // 2 * graph.num_pairs + 16 * CHUNK_NUMBERS
+        evaluation = _FIXED + evaluated // 2 * graph.num_pairs + 16 * SWEEP_NUMBERS
     if graph.labels is not None:
         evaluation += 16 * min(nodes, JUDGED_NODES) * columns
     columns_in = 0 if graph.features is None else graph.features.num_columns
@@ -133,10 +132,6 @@ def expected_targets(graph: Graph, settings: Settings) -> int:
     kind, config = settings.mask.kind, settings.mask
     share = {"edge": config.p, "path": 0.5, "none": 1.0}[kind]
     return max(1, round(share * graph.num_pairs))
-
-
-def _attention(settings: Settings, width: int) -> int:
-    return {"gat": 6 * settings.encoder.heads, "gatv2": 4 * width}.get(settings.encoder.kind, 0)
 
 
 def _feature_numbers(graph: Graph, settings: Settings) -> float:

@@ -87,7 +87,7 @@ def plain_loop(reference: networkx.Graph, hops: int) -> tuple[float, float]:
 @pytest.mark.parametrize("hops", [1, 2, 3])
 @pytest.mark.parametrize("chunk", [1, 1 << 24])
 def test_agrees_with_a_plain_loop(hops: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(overlap, "CHUNK_NUMBERS", chunk)
     reference = networkx.gnm_random_graph(70, 110, seed=hops)
     found = subgraph_overlap(Graph.from_networkx(reference), hops=hops)
     assert (found.o_node, found.o_edge) == pytest.approx(plain_loop(reference, hops))

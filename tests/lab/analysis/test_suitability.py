@@ -63,7 +63,7 @@ def test_features_that_know_the_edges_are_alike(words: int) -> None:
 def test_chunks_of_features_do_not_change_them(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = generate(200, 600, signal=0.5)
     whole = measure_graph(graph, overlap=False)
-    monkeypatch.setattr(measures, "CHUNK_ENTRIES", 100)
+    monkeypatch.setattr(measures, "CHUNK_NUMBERS", 100)
     parts = measure_graph(graph, overlap=False)
     assert parts.feature_cosine_edges == pytest.approx(whole.feature_cosine_edges, abs=1e-6)
 

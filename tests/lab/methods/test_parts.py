@@ -12,7 +12,7 @@ from maskgae.data import Graph
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.layers import AttentionDropout, Dense, Stack, View
 from maskgae.lab.methods.loop import Figure, Loop, Recipe
-from maskgae.lab.methods.scorer import Scored, WithScores, as_scorer
+from maskgae.lab.methods.scorer import FittedScorer, WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import GCNConv
@@ -94,7 +94,7 @@ def test_the_variational_encoder_gives_its_means_when_it_is_done() -> None:
 
 def test_a_scorer_is_put_on_what_only_embeds() -> None:
     scored = WithScores(SGC()).fit(PATH, None, stream(0))
-    wrapped = Scored(SGC()).fit(PATH, None, stream(0))
+    wrapped = WithScores(SGC(), anew=True).fit(PATH, None, stream(0))
     pairs = torch.tensor([[0, 0], [1, 3]])
     assert torch.equal(scored.score(PATH, pairs), wrapped.score(PATH, pairs))
     assert as_scorer(wrapped, PATH, None, stream(0)) is wrapped
@@ -106,7 +106,8 @@ def test_a_scorer_is_blind_to_scale_and_to_constant_columns() -> None:
             z = super().embed(graph)
             return torch.cat([8 * z, torch.full((graph.num_nodes, 1), 3.0)], dim=1)
 
-    fitted = Scored(Shifted()).fit(PATH, None, stream(0))
+    fitted = WithScores(Shifted()).fit(PATH, None, stream(0))
+    assert isinstance(fitted, FittedScorer)
     assert fitted.scale[-1] == 0
     z = (fitted.embed(PATH) - fitted.centre) * fitted.scale
     torch.testing.assert_close(z[:, :4].std(0, correction=0), torch.ones(4))

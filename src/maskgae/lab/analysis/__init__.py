@@ -1,21 +1,19 @@
 """Why masking works, on any graph: subgraph overlap, its information bound, suitability."""
 
 from maskgae.lab.analysis.bound import ASSUMPTIONS, information_bound
-from maskgae.lab.analysis.comparison import OverlapRow, overlap_row, overlap_rows
+from maskgae.lab.analysis.comparison import OverlapRow, overlap_row
 from maskgae.lab.analysis.measures import GraphFacts, measure_graph
-from maskgae.lab.analysis.overlap import Overlap, subgraph_overlap
+from maskgae.lab.analysis.overlap import subgraph_overlap
 from maskgae.lab.analysis.suitability import Assessment, assess
 
 __all__ = [
     "ASSUMPTIONS",
     "Assessment",
     "GraphFacts",
-    "Overlap",
     "OverlapRow",
     "assess",
     "information_bound",
     "measure_graph",
     "overlap_row",
-    "overlap_rows",
     "subgraph_overlap",
 ]

@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream, stream
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.evaluation.metrics import auc
@@ -35,8 +36,6 @@ from maskgae.run.defaults import feature_density
 #: Edges, random pairs and nodes that an estimate looks at.
 SAMPLE = 4000
 
-#: Feature entries that are unpacked at once.
-CHUNK_ENTRIES = 4_000_000
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
@@ -197,7 +196,7 @@ def _rows(features: Features, index: Array) -> Array:
 
 
 def _column_means(features: Features, index: Array) -> Array:
-    step = max(1, CHUNK_ENTRIES // features.num_columns)
+    step = max(1, CHUNK_NUMBERS // features.num_columns)
     starts = range(0, index.size, step)
     return sum(_rows(features, index[i : i + step]).sum(axis=0) for i in starts) / index.size
 
@@ -205,7 +204,7 @@ def _column_means(features: Features, index: Array) -> Array:
 def _cosines(features: Features, pairs: Array, mean: Array) -> Array:
     """Cosine of centred features, 0 where a row is the mean itself, ``[2, P] -> [P]``."""
     out = np.empty(pairs.shape[1])
-    step = max(1, CHUNK_ENTRIES // features.num_columns)
+    step = max(1, CHUNK_NUMBERS // features.num_columns)
     for start in range(0, out.size, step):
         u, v = (_rows(features, ends[start : start + step]) - mean for ends in pairs)
         lengths = np.sqrt(np.einsum("pf,pf->p", u, u) * np.einsum("pf,pf->p", v, v))

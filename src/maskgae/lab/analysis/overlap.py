@@ -30,6 +30,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream, stream
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.graph import Graph
 
 #: Bits of the edge sets held at once (half a gigabyte); beyond it, pairs are sampled.
@@ -37,9 +38,6 @@ EDGE_BITS = 1 << 32
 
 #: Subgraphs that are unpacked at once: few, so that what is picked from them stays in the cache.
 ROWS = 32
-
-#: Bytes of bit rows that are compared at once.
-CHUNK_BYTES = 1 << 24
 
 #: Nodes of the highest degree among which a sampled pass looks for the largest subgraph as well.
 HUBS = 32
@@ -186,7 +184,7 @@ def _bit_rows(graph: Graph, centres: Integers, hops: int) -> tuple[Bits, Bits]:
 def _counted(bits: Bits, rows: Integers, others: Integers | None = None) -> Integers:
     """Set bits of the given rows, or those that they share with other rows, ``[P]``."""
     out = np.empty(rows.size, dtype=np.int64)
-    step = max(1, CHUNK_BYTES // max(1, 8 * bits.shape[1]))
+    step = max(1, CHUNK_NUMBERS // max(1, bits.shape[1]))
     for start in range(0, rows.size, step):
         part = slice(start, start + step)
         picked = bits[rows[part]]

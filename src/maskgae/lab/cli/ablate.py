@@ -106,7 +106,7 @@ def _refuse_options_of_one(context: typer.Context) -> None:
 
 
 def _parsed(values: str | None) -> list[Any]:
-    from maskgae.base.settings import parse_assignment
+    from maskgae.base.settings_text import parse_assignment
 
     return [parse_assignment(f"x={text}")[1] for text in (values or "").split(",") if text]
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from maskgae.base.display import percent
 from maskgae.base.errors import InputError
-from maskgae.base.settings import parse_assignment
+from maskgae.base.settings_text import parse_assignment
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import (

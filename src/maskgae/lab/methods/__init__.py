@@ -23,7 +23,7 @@ from maskgae.lab.methods import autoencoders, sage, supervised
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.sage import EndToEndSAGE
-from maskgae.lab.methods.scorer import FittedScorer, Scored, WithScores, as_scorer
+from maskgae.lab.methods.scorer import WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
 from maskgae.lab.methods.supervised import Maker, Supervised
 from maskgae.training import MaskGAEMethod
@@ -58,7 +58,9 @@ BASELINES: dict[str, Factory] = {
     "arvga": _autoencoder(variational=True, adversarial=True),
     "sage": _sage,
     "sgc": lambda settings, device: SGC(),
-    "maskgae-frozen": lambda settings, device: Scored(MaskGAEMethod(settings, device)),
+    "maskgae-frozen": lambda settings, device: WithScores(
+        MaskGAEMethod(settings, device), anew=True
+    ),
     "mlp": _supervised(supervised.mlp_stack),
     "gcn": _supervised(supervised.gcn_stack),
     "gat": _supervised(supervised.gat_stack, supervised.GAT_RECIPE),
@@ -67,16 +69,4 @@ BASELINES: dict[str, Factory] = {
 #: Baselines that learn from labels, so that only the node task can judge them.
 SUPERVISED = ("mlp", "gcn", "gat")
 
-__all__ = [
-    "BASELINES",
-    "SGC",
-    "SUPERVISED",
-    "Autoencoder",
-    "EndToEndSAGE",
-    "FittedScorer",
-    "Recipe",
-    "Scored",
-    "Supervised",
-    "WithScores",
-    "as_scorer",
-]
+__all__ = ["BASELINES", "SUPERVISED", "WithScores", "as_scorer"]

@@ -68,27 +68,16 @@ class FittedScorer:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A method whose frozen embedding is scored by an MLP, whatever else it offers."""
-
-    method: Method
-
-    def fit(
-        self,
-        graph: Graph,
-        validation: Validation | None,
-        stream: Stream,
-        listener: Listener | None = None,
-    ) -> FittedScorer:
-        fitted = self.method.fit(graph, validation, stream, listener)
-        return fit_scorer(fitted, graph, validation, stream.at("scorer"))
-
-
-@dataclass(frozen=True)
 class WithScores:
-    """A method that scores pairs: by itself, or else by an MLP on its frozen embedding."""
+    """A method that scores pairs: by itself, or else by an MLP on its frozen embedding.
+
+    Args:
+        method: whatever it offers.
+        anew: whether the MLP scores even where the method does.
+    """
 
     method: Method
+    anew: bool = False
 
     def fit(
         self,
@@ -98,6 +87,8 @@ class WithScores:
         listener: Listener | None = None,
     ) -> FittedScores:
         fitted = self.method.fit(graph, validation, stream, listener)
+        if self.anew:
+            return fit_scorer(fitted, graph, validation, stream.at("scorer"))
         return as_scorer(fitted, graph, validation, stream)
 
 

@@ -41,7 +41,7 @@ def result_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) ->
     blocks = {}
     for table in dict.fromkeys(row.table for row in rows):
         here = [(row, record) for row, record in found if row.table == table]
-        blocks[table] = _table(table, here)
+        blocks[table] = _table(here)
         blocks[f"{table} cost"] = _costs(here)
     blocks["readme"] = _readme(found)
     blocks["goals"] = _goals(found)
@@ -55,7 +55,7 @@ def _seeds(row: Row, first: int) -> range:
     return range(first, first + row.seeds)
 
 
-def _table(table: str, rows: Sequence[tuple[Row, Record | None]]) -> str:
+def _table(rows: Sequence[tuple[Row, Record | None]]) -> str:
     task = rows[0][0].cell.task
     metrics = METRICS[task]
     header = ["", "n"]
