@@ -1,16 +1,20 @@
 """Judging embeddings and scores: from arrays, never from a network."""
 
 from maskgae.evaluation.audit import audit_negatives, audit_split, count_held_out
-from maskgae.evaluation.heuristics import link_heuristics, propagated_features
+from maskgae.evaluation.heuristics import propagated_features
 from maskgae.evaluation.metrics import auc, classification_metrics, link_metrics, summary
 from maskgae.evaluation.probe import probe
+from maskgae.evaluation.ranking import full_ranking
+from maskgae.evaluation.rules import Rules, link_heuristics
 
 __all__ = [
+    "Rules",
     "auc",
     "audit_negatives",
     "audit_split",
     "classification_metrics",
     "count_held_out",
+    "full_ranking",
     "link_heuristics",
     "link_metrics",
     "probe",

@@ -133,13 +133,13 @@ def _partners(messages: Graph, whole: Graph, ends: Tensor, count: int, stream: S
 
 def _similarities(graph: Graph, ends: Tensor) -> Iterator[Tensor]:
     """Each measure of all nodes against the ends, ``[S, N]``; features have rows of length one."""
-    yield from _walks(graph, ends)
+    yield from walks(graph, ends)
     if graph.features is not None:
         rows = graph.features.rows(ends).dense()
         yield graph.features.linear(rows.T.contiguous()).T.contiguous()
 
 
-def _walks(graph: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
+def walks(graph: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
     """Where walks from the ends are after two steps, and their PageRank, ``[S, N]`` each."""
     # [N, 1]
     leave = 1 / graph.degrees.clamp(min=1).float().unsqueeze(1)
