@@ -50,6 +50,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 VARIANTS: list[dict[str, Any]] = [
     *({"encoder__kind": kind} for kind in choices("encoder.kind")),
     *({"objective__loss": loss, "objective__negatives": 2} for loss in choices("objective.loss")),
+    {"objective__loss": "softmax", "objective__corrupt": "mixed", "objective__temperature": 0.5},
     {"mask__kind": "none"},
     {"mask__kind": "path", "mask__roots": "edge"},
     {"mask__semantics": "reference", "decoder__kind": "dot"},

@@ -110,10 +110,21 @@ class ObjectiveConfig:
     loss: str = setting(
         "bce",
         "loss on pairs; bce is the paper's",
-        choices=("bce", "auc", "hinge_auc", "log_rank", "info_nce"),
+        choices=("bce", "auc", "hinge_auc", "log_rank", "info_nce", "softmax"),
     )
     alpha: float = setting(0.0, "weight of the degree loss", low=0)
-    negatives: int = setting(1, "non-edges drawn for each target", low=1)
+    negatives: int = setting(
+        1, "non-edges drawn for each target; where they keep an end of it, for each end", low=1
+    )
+    corrupt: str = setting(
+        "none",
+        "none: non-edges are any, as published; or they keep an end of their target, the other "
+        "end drawn even: evenly, degree: by degree, mixed: half and half",
+        choices=("none", "even", "degree", "mixed"),
+    )
+    temperature: float = setting(
+        1.0, "what logits are divided by in the loss", low=0, open_ends=True
+    )
 
 
 @dataclass(frozen=True)

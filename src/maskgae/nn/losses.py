@@ -8,10 +8,13 @@ With :math:`s^+` the logit of a target and :math:`s^-_1 \dots s^-_k` those of it
 ``hinge_auc``  :math:`\frac{1}{k}\sum_i \max(0, 1 - s^+ + s^-_i)^2`
 ``log_rank``   :math:`\frac{1}{k}\sum_i \log(1 + e^{s^-_i - s^+})`
 ``info_nce``   :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
+``softmax``    the mean of ``info_nce`` over the two halves of the non-edges: where they keep an
+               end of their target, the first half keeps one and the second the other, and each
+               end asks for its partner as a ranking does
 =============  ================================================================================
 
-All take logits and average over targets; none goes through a sigmoid, whose gradient is zero
-where a negative is most wrong.
+All take logits, divided by ``objective.temperature``, and average over targets; none goes through
+a sigmoid, whose gradient is zero where a negative is most wrong.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskgae.base.rng import Stream
+from maskgae.base.settings import ObjectiveConfig
 from maskgae.nn.decoder_kernels import decoder_pass
 
 #: Numbers in one chunk of gathered pairs (4 MiB in float32). Chunks that fit a core's cache and
@@ -55,13 +59,32 @@ def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
     return joined.logsumexp(1) - positive
 
 
+def softmax(positive: Tensor, negative: Tensor) -> Tensor:
+    return torch.stack([info_nce(positive, part) for part in negative.chunk(2, dim=1)]).mean(0)
+
+
 LOSSES: dict[str, PairLoss] = {
     "bce": bce,
     "auc": auc,
     "hinge_auc": hinge_auc,
     "log_rank": log_rank,
     "info_nce": info_nce,
+    "softmax": softmax,
 }
+
+
+def loss_of(config: ObjectiveConfig) -> PairLoss:
+    """The loss on pairs that the configuration describes.
+
+    >>> tempered = loss_of(ObjectiveConfig(loss="log_rank", temperature=2.0))
+    >>> tempered(torch.tensor([4.0]), torch.tensor([[2.0]])) == log_rank(
+    ...     torch.tensor([2.0]), torch.tensor([[1.0]]))
+    tensor([True])
+    """
+    loss, heat = LOSSES[config.loss], config.temperature
+    if heat == 1:
+        return loss
+    return lambda positive, negative: loss(positive / heat, negative / heat)
 
 
 def degree_loss(predicted: Tensor, degrees: Tensor) -> Tensor:
@@ -88,7 +111,7 @@ def pair_loss(
         decoder: maps products ``[n, d]`` to logits ``[n]``.
         targets: the pairs to predict.
         negatives: non-edges; those of target ``i`` are ``negatives[:, i * k : (i + 1) * k]``.
-        loss: one of :data:`LOSSES`.
+        loss: as :func:`loss_of` gives it.
         stream: randomness of the decoder's dropout.
 
     Shapes:
