@@ -119,14 +119,22 @@ def _ranks(rows: RowScorer, asked: Tensor, known: Graph) -> Tensor:
     scores = rows(ends).cpu()
     if scores.isnan().any():
         raise RunError("scores are not numbers (NaN): lower training.lr and run again")
-    found = scores[place, asked[1]].unsqueeze(1)
+    found = scores[place, asked[1]]
     scores = scores.clone()
     # What is no candidate compares as neither above nor beside any score.
     scores[left_out(known, ends)] = torch.nan
     scores[place, asked[1]] = torch.nan
-    own = scores[place]
-    above, beside = (own > found).sum(1), (own == found).sum(1)
-    return 1 + above + beside.double() / 2
+    return mean_ranks(found, scores[place])
+
+
+def mean_ranks(found: Tensor, others: Tensor) -> Tensor:
+    """The rank of each score among others, ``[Q], [Q, C] -> [Q]``; NaN is no candidate.
+
+    >>> mean_ranks(torch.tensor([2.0]), torch.tensor([[3.0, 2.0, 1.0, torch.nan]])).tolist()
+    [2.5]
+    """
+    asked = found.unsqueeze(1)
+    return 1 + (others > asked).sum(1) + (others == asked).sum(1).double() / 2
 
 
 def left_out(known: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:

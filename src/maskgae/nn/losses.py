@@ -185,3 +185,18 @@ def pair_logits(z: Tensor, decoder: nn.Module, pairs: Tensor) -> Tensor:
         for u, v in zip(pairs[0].split(rows), pairs[1].split(rows), strict=True)
     ]
     return torch.cat(parts) if parts else z.new_zeros(0)
+
+
+@torch.no_grad()
+def row_logits(
+    z: Tensor, decoder: nn.Module, nodes: Tensor, columns: Tensor | None = None
+) -> Tensor:
+    """The decoder's logits of nodes against all nodes or some, ``[N, d], [n], [c] -> [n, c]``."""
+    others = z if columns is None else z.index_select(0, columns)
+    out = z.new_empty(nodes.numel(), others.shape[0])
+    rows = max(1, CHUNK_NUMBERS // z.shape[1])
+    for number, own in enumerate(z.index_select(0, nodes)):
+        for start in range(0, others.shape[0], rows):
+            part = slice(start, start + rows)
+            out[number, part] = decoder(others[part] * own)
+    return out
