@@ -147,3 +147,22 @@ def left_out(known: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
     neighbours = known.structure.csr.rows(ends)
     rows = torch.cat([neighbours.row_of_entry(), torch.arange(ends.numel())])
     return rows, torch.cat([neighbours.indices.long(), ends])
+
+
+def left_out_flags(known: Graph, asked: Tensor, candidates: Tensor) -> Tensor:
+    """Which of some nodes are no candidates beside the partner, ``[2, Q], [C] -> [Q, C]``.
+
+    They are the end itself, the partner, which stands apart, and the end's known neighbours.
+
+    >>> path = Graph.from_edges([(0, 1), (1, 2)], num_nodes=4)
+    >>> left_out_flags(path, torch.tensor([[0], [2]]), torch.tensor([1, 2, 3])).int().tolist()
+    [[1, 1, 0]]
+    """
+    rows, nodes = left_out(known, asked[0])
+    rows = torch.cat([rows, torch.arange(asked.shape[1])])
+    place = torch.full((known.num_nodes,), -1)
+    place[candidates] = torch.arange(candidates.numel())
+    column = place[torch.cat([nodes, asked[1]])]
+    flags = torch.zeros(asked.shape[1], candidates.numel(), dtype=torch.bool)
+    flags[rows[column >= 0], column[column >= 0]] = True
+    return flags

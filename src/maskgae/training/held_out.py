@@ -13,7 +13,7 @@ from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.splits import joined
 from maskgae.evaluation.method import Validation
-from maskgae.evaluation.ranking import left_out, mean_ranks
+from maskgae.evaluation.ranking import left_out_flags, mean_ranks
 from maskgae.nn.blocks import Sampler
 from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
@@ -144,13 +144,7 @@ class Queries:
         asked = both[:, _sampled(both.shape[1], ASKED_ENDS, stream.at("ends"))]
         candidates = _sampled(graph.num_nodes, CANDIDATES, stream.at("candidates"))
         held_out = validation.pairs if validation.known is None else validation.known
-        rows, columns = left_out(joined(graph, held_out, None), asked[0])
-        rows = torch.cat([rows, torch.arange(asked.shape[1])])
-        place = torch.full((graph.num_nodes,), -1)
-        place[candidates] = torch.arange(candidates.numel())
-        column = place[torch.cat([columns, asked[1]])]
-        flags = torch.zeros(asked.shape[1], candidates.numel(), dtype=torch.bool)
-        flags[rows[column >= 0], column[column >= 0]] = True
+        flags = left_out_flags(joined(graph, held_out, None), asked, candidates)
         return cls(asked, candidates, flags)
 
     @property
