@@ -158,9 +158,9 @@ def test_large_graphs_are_fitted_on_a_sample_of_candidates(
 ) -> None:
     monkeypatch.setattr(scorer_fit, "EXACT_NODES", 100)
     monkeypatch.setattr(scorer_fit, "QUERIES", 50)
-    monkeypatch.setattr(scorer_fit, "MOST_NUMBERS", 50 * 60 * 8)
+    monkeypatch.setattr(scorer_fit, "MOST_NUMBERS", 50 * 60 * 9)
     queries = Queries.of(Columns.of(split.train), split.val, known(split), stream(0))
-    assert queries.others.shape == (50, 60, 8)
+    assert queries.others.shape == (50, 60, 9)
     again = Queries.of(Columns.of(split.train), split.val, known(split), stream(0))
     assert queries.others.equal(again.others)
 

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
-from maskgae.evaluation.rules import Rules
+from maskgae.evaluation.rules import Rules, default_rules
 
 NETWORK = "network"
 
@@ -38,11 +38,12 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "three_steps": np.sqrt,
     "pagerank": np.sqrt,
 }
-#: The rules that are combined, where a graph has features.
+#: The rules that are combined, where a graph has features for them and they are affordable.
 COMBINED = (
     "common_neighbours",
     "resource_allocation",
     "three_steps",
+    "pagerank",
     "degree_product",
     "degree_gap",
     "feature_cosine",
@@ -83,7 +84,8 @@ class Columns:
     ) -> Columns:
         """The columns that are combined on a graph, or those that a scorer names."""
         if names is None:
-            names = [n for n in COMBINED if graph.features is not None or "cosine" not in n]
+            possible = default_rules(graph)
+            names = [name for name in COMBINED if name in possible]
         wanted = [name for name in names if name != NETWORK]
         return cls(Rules(graph, wanted), network)
 
