@@ -33,8 +33,8 @@ from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
 from maskgae.datasets.generated import generate
 from maskgae.datasets.registry import load_dataset
-from maskgae.evaluation.heuristics import link_heuristics
 from maskgae.evaluation.metrics import auc
+from maskgae.evaluation.rules import link_heuristics
 from maskgae.lab.tables.blocks import fill_file, markdown_table
 from maskgae.run import Run
 from maskgae.run.grown import read_like

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
 from maskgae.data import Graph
-from maskgae.data.negatives import NonEdges, pair_ranks, rank_pairs
+from maskgae.data.negatives import Corrupted, NonEdges, pair_ranks, rank_pairs
 
 
 def all_pairs(num_nodes: int) -> np.ndarray:
@@ -130,3 +130,45 @@ def test_same_stream_same_draw_and_global_state_untouched() -> None:
 
 def test_repr() -> None:
     assert repr(NonEdges(Graph.from_edges([(0, 1), (1, 2)]))) == "NonEdges(1)"
+
+
+KINDS = ("even", "degree", "mixed")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30, deadline=None)
+@given(graph=incomplete_graphs(), count=st.integers(1, 4), seed=st.integers(0, 1000))
+def test_corrupted_pairs_are_as_many_non_edges(
+    kind: str, graph: Graph, count: int, seed: int
+) -> None:
+    drawn = Corrupted(graph, kind).sample(graph.pairs, count, stream(seed))
+    assert drawn.shape == (2, graph.num_pairs * 2 * count)
+    assert not graph.contains(drawn).any() and bool((drawn[0] != drawn[1]).all())
+    assert torch.equal(drawn, Corrupted(graph, kind).sample(graph.pairs, count, stream(seed)))
+
+
+def corrupted_ends(graph: Graph, kind: str) -> torch.Tensor:
+    """How often each node replaces an end of (0, 1), in 2 x 2,000 draws."""
+    target = torch.tensor([[0], [1]])
+    kept, other = Corrupted(graph, kind).sample(target, 2000, stream(0))
+    assert kept.tolist() == [0] * 2000 + [1] * 2000
+    return torch.bincount(other, minlength=graph.num_nodes).double() / 4000
+
+
+def test_the_other_end_is_drawn_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskgae.data.negatives.DRAWS", 20)
+    # Only 0-1 touches the target; 2 has four neighbours, 3 to 6 one or two each, 7 none.
+    graph = Graph.from_edges([(0, 1), (2, 3), (2, 4), (2, 5), (2, 6), (3, 4)], num_nodes=8)
+    even, degree, mixed = (corrupted_ends(graph, kind) for kind in KINDS)
+    assert even[2:].tolist() == pytest.approx([1 / 6] * 6, abs=0.03)
+    expected = torch.tensor([4, 2, 2, 1, 1, 0]) / 10
+    assert degree[2:].tolist() == pytest.approx(expected.tolist(), abs=0.03)
+    half = (expected + 1 / 6) / 2
+    assert mixed[2:].tolist() == pytest.approx(half.tolist(), abs=0.03)
+
+
+def test_an_end_that_knows_all_others_gives_way_to_any_non_edge() -> None:
+    star = Graph.from_edges([(0, 1), (0, 2), (0, 3)])
+    drawn = Corrupted(star, "even").sample(torch.tensor([[0], [1]]), 50, stream(0))
+    assert drawn.shape == (2, 100) and not star.contains(drawn).any()
+    assert bool((drawn[0, 50:] == 1).any())

@@ -13,7 +13,7 @@ from maskgae.data import Graph
 from maskgae.datasets.generated import generate
 from maskgae.evaluation import hard
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.heuristics import link_heuristics
+from maskgae.evaluation.rules import link_heuristics
 
 
 def of_pair(graph: Graph, u: int, v: int, count: int, whole: Graph | None = None) -> list[set[int]]:
@@ -74,7 +74,7 @@ def test_negatives_are_distinct_non_edges_whatever_the_chunk(
 def test_walks_agree_with_networkx_and_with_resource_allocation() -> None:
     reference = networkx.gnm_random_graph(20, 50, seed=2)
     graph, ends = Graph.from_networkx(reference), torch.tensor([3, 7])
-    two_steps, pagerank = hard._walks(graph, ends)
+    two_steps, pagerank = hard.walks(graph, ends)
     for end, row in zip(ends.tolist(), pagerank, strict=True):
         exact = networkx.pagerank(reference, alpha=1 - hard.TELEPORT, personalization={end: 1})
         missing = (1 - hard.TELEPORT) ** (hard.WALK_STEPS + 1)

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from maskgae.base.rng import stream
-from maskgae.base.settings import DecoderConfig
+from maskgae.base.settings import DecoderConfig, ObjectiveConfig
 from maskgae.nn import MLP, Dot
 from maskgae.nn import losses as objective
-from maskgae.nn.losses import LOSSES, degree_loss, pair_logits, pair_loss
+from maskgae.nn.losses import LOSSES, degree_loss, loss_of, pair_logits, pair_loss
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -28,6 +28,8 @@ CLOSED_FORMS = {
     "bce": softplus(-2) + (softplus(-1) + softplus(1.5)) / 2,
     "auc": ((1 - 2 - 1) ** 2 + (1 - 2 + 1.5) ** 2) / 2,
     "info_nce": -math.log(math.exp(2) / (math.exp(2) + math.exp(-1) + math.exp(1.5))),
+    # One negative keeps one end and one the other.
+    "softmax": (softplus(-1 - 2) + softplus(1.5 - 2)) / 2,
 }
 
 
@@ -53,6 +55,7 @@ FAR = {
     "bce": {(50, -50): (0, 0), (-50, 50): (-1, 1)},
     "auc": {(50, -50): (198, -198), (-50, 50): (-202, 202)},
     "info_nce": {(50, -50): (0, 0), (-50, 50): (-1, 1)},
+    "softmax": {(50, -50): (0, 0), (-50, 50): (-1, 1)},
 }
 
 
@@ -69,6 +72,21 @@ def test_far_logits_give_finite_values_and_the_right_gradient(
     assert positive.grad is not None and negative.grad is not None
     found = positive.grad.item(), negative.grad.item()
     assert found == pytest.approx(FAR[name][logits], abs=1e-9)
+
+
+def test_softmax_asks_from_each_end_apart() -> None:
+    # From the first end against logits 0 and 1, from the second against 3 and 4.
+    value = LOSSES["softmax"](doubles(2), doubles(0, 1, 3, 4).view(1, 4)).item()
+    first = math.log(math.exp(2) + math.exp(0) + math.exp(1)) - 2
+    second = math.log(math.exp(2) + math.exp(3) + math.exp(4)) - 2
+    assert value == pytest.approx((first + second) / 2, rel=1e-12)
+
+
+def test_temperature_divides_the_logits() -> None:
+    config = ObjectiveConfig(loss="softmax", temperature=0.5)
+    value = loss_of(config)(doubles(1), doubles(-0.5, 0.75).view(1, 2)).item()
+    assert value == pytest.approx(CLOSED_FORMS["softmax"], rel=1e-12)
+    assert loss_of(ObjectiveConfig()) is LOSSES["bce"]
 
 
 def test_degree_loss_is_the_mean_square() -> None:
@@ -98,7 +116,7 @@ class Case:
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("decoder", ["mlp", "dot"])
-@pytest.mark.parametrize("negatives", [1, 3])
+@pytest.mark.parametrize("negatives", [1, 3, 4])
 @pytest.mark.parametrize("chunk", [1, 30, 2**20])
 def test_chunks_equal_plain_autograd(
     monkeypatch: pytest.MonkeyPatch, loss: str, decoder: str, negatives: int, chunk: int

@@ -74,7 +74,7 @@ def test_a_resumed_training_ends_as_one_never_stopped(
         k: v.tolist() for k, v in whole.net.state_dict().items()
     }
     assert without_times(ended.history) == without_times(whole.state.history)
-    assert (ended.best_auc, ended.stopped) == (whole.state.best_auc, whole.state.stopped)
+    assert (ended.best_value, ended.stopped) == (whole.state.best_value, whole.state.stopped)
     assert len(checkpoint_paths(tmp_path)) <= 2
 
 

@@ -6,7 +6,10 @@ import torch
 from maskgae.base.rng import stream
 from maskgae.base.settings import Settings
 from maskgae.data import Graph
+from maskgae.data.splits import joined
 from maskgae.evaluation.method import Validation
+from maskgae.evaluation.ranking import full_ranking
+from maskgae.nn.losses import row_logits
 from maskgae.nn.network import MaskGAENet
 from maskgae.training import held_out
 from maskgae.training.held_out import HeldOut
@@ -42,3 +45,42 @@ def test_a_sample_is_the_same_every_time(
     assert [part.numel() for part in ours.logits(net)] == [20, 20]
     assert all(a.equal(b) for a, b in zip(ours.logits(net), ours.logits(net), strict=True))
     assert HeldOut(graph, validation, with_fanouts(), stream(0)).count > 20
+
+
+def by_rank(*fanouts: int) -> Settings:
+    return with_fanouts(*fanouts).updated({"training.select": "val_rank"})
+
+
+def test_the_rank_is_that_of_a_full_ranking(graph: Graph, validation: Validation) -> None:
+    net = MaskGAENet.for_graph(graph, Settings())
+    z = net.encode(graph)[-1]
+    known = joined(graph, validation.pairs, None)
+    full = full_ranking(
+        lambda nodes: row_logits(z, net.decoder, nodes), validation.pairs, known, stream(0)
+    )
+    for settings in (by_rank(), by_rank(-1)):
+        found = HeldOut(graph, validation, settings, stream(0)).rank_mrr(net)
+        assert found == pytest.approx(full.metrics()["rank_mrr"], rel=1e-3)
+    assert net.training
+
+
+def test_the_other_half_of_the_validation_pairs_is_no_candidate(
+    graph: Graph, validation: Validation
+) -> None:
+    half, other = validation.halves(stream(0))
+    queries = held_out.Queries.of(graph, half, stream(0))
+    flags = dict(zip(queries.asked[0].tolist(), queries.left_out, strict=True))
+    met = [(u, v) for u, v in other.pairs.T.tolist() if u in flags]
+    assert met and all(flags[u][v] and flags[u][u] for u, v in met)
+
+
+@pytest.mark.parametrize("fanouts", [(), (3,)])
+def test_a_sample_of_ends_and_candidates_is_the_same_every_time(
+    graph: Graph, validation: Validation, fanouts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_out, "ASKED_ENDS", 20)
+    monkeypatch.setattr(held_out, "CANDIDATES", 50)
+    net = MaskGAENet.for_graph(graph, Settings())
+    ours, again = (HeldOut(graph, validation, by_rank(*fanouts), stream(0)) for _ in range(2))
+    assert ours.queries is not None and ours.queries.left_out.shape == (20, 50)
+    assert ours.rank_mrr(net) == ours.rank_mrr(net) == again.rank_mrr(net)

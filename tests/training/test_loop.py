@@ -50,9 +50,11 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 VARIANTS: list[dict[str, Any]] = [
     *({"encoder__kind": kind} for kind in choices("encoder.kind")),
     *({"objective__loss": loss, "objective__negatives": 2} for loss in choices("objective.loss")),
+    {"objective__loss": "softmax", "objective__corrupt": "mixed", "objective__temperature": 0.5},
     {"mask__kind": "none"},
     {"mask__kind": "path", "mask__roots": "edge"},
     {"mask__semantics": "reference", "decoder__kind": "dot"},
+    {"training__select": "val_rank", "training__batch_pairs": 200, "training__fanouts": [5]},
     {"training__batch_pairs": 200, "training__average": 0.9, "objective__alpha": 0.01},
     {"encoder__node_embedding": 4, "encoder__norm": "layer"},
 ]
@@ -96,7 +98,20 @@ def test_the_best_weights_come_back(
     ours = trainer(graph, validation)
     weights = scripted(ours, [0.5, 0.7, 0.6, 0.7, 0.6], monkeypatch)
     state = ours.run()
-    assert (state.best_auc, state.best_epoch, state.stopped) == (0.7, 2, "epochs")
+    assert (state.best_value, state.best_epoch, state.stopped) == (0.7, 2, "epochs")
+    assert same(ours.net.state_dict(), weights[1])
+
+
+def test_the_best_weights_by_rank_come_back(
+    graph: Graph, validation: Validation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = trainer(graph, validation, training__select="val_rank", training__patience=2)
+    weights = scripted(ours, [0.5, 0.6, 0.7, 0.8, 0.9], monkeypatch)
+    ranks = iter([0.2, 0.4, 0.3, 0.4, 0.3])
+    monkeypatch.setattr("maskgae.training.held_out.HeldOut.rank_mrr", lambda *_: next(ranks))
+    state = ours.run()
+    assert (state.best_value, state.best_epoch, state.stopped) == (0.4, 2, "patience")
+    assert [row["val_rank"] for row in state.history] == [0.2, 0.4, 0.3, 0.4]
     assert same(ours.net.state_dict(), weights[1])
 
 

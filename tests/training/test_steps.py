@@ -10,6 +10,7 @@ from maskgae.base.rng import stream
 from maskgae.base.settings import Settings, choices
 from maskgae.data import Graph
 from maskgae.nn.network import MaskGAENet, Step
+from maskgae.training.parallel import Ranks
 from maskgae.training.steps import Steps, fanouts_by_hop
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
@@ -50,21 +51,41 @@ def test_masks_depend_on_the_epoch_alone(graph: Graph) -> None:
 @pytest.mark.parametrize("loss", ["bce", "info_nce"])
 def test_negatives_are_non_edges_in_the_right_number(graph: Graph, loss: str) -> None:
     source = steps(graph, objective__negatives=3, objective__loss=loss)
-    drawn = source.negatives(100, epoch=2, step=1)
+    targets = graph.pairs[:, :100]
+    drawn = source.negatives(targets, epoch=2, step=1)
     assert drawn.shape == (2, 300)
     assert not graph.contains(drawn).any() and bool((drawn[0] != drawn[1]).all())
-    assert drawn.equal(source.negatives(100, epoch=2, step=1))
-    assert not drawn.equal(source.negatives(100, epoch=2, step=2))
-    assert not drawn.equal(source.negatives(100, epoch=3, step=1))
+    assert drawn.equal(source.negatives(targets, epoch=2, step=1))
+    assert not drawn.equal(source.negatives(targets, epoch=2, step=2))
+    assert not drawn.equal(source.negatives(targets, epoch=3, step=1))
 
 
 def test_a_target_owns_a_random_part_of_the_negatives_where_the_loss_compares(graph: Graph) -> None:
     ascending, dealt = (
-        steps(graph, objective__loss=loss).negatives(200, 0, 0) for loss in ("bce", "info_nce")
+        steps(graph, objective__loss=loss).negatives(graph.pairs[:, :200], 0, 0)
+        for loss in ("bce", "info_nce")
     )
     assert ascending[0].equal(ascending[0].sort().values)
     assert not dealt.equal(ascending)
     assert dealt[:, dealt[0].argsort(stable=True)][0].equal(ascending[0])
+
+
+@pytest.mark.parametrize("kind", ["even", "degree", "mixed"])
+@pytest.mark.parametrize("ranks", [Ranks(), Ranks(1, 3)])
+def test_corrupted_pairs_keep_the_ends_of_their_own_target(
+    graph: Graph, kind: str, ranks: Ranks
+) -> None:
+    values = settings(
+        objective__corrupt=kind, objective__negatives=2, training__batch_pairs=50, seed=1
+    )
+    source = Steps(graph, values, stream(0, "run"), ranks)
+    net, masked = MaskGAENet.for_graph(graph, values), source.mask(0)
+    for step in source.epoch(net, masked, 0):
+        # [T, 4]
+        kept, other = step.negatives.view(2, -1, 4)
+        assert kept[:, :2].equal(step.targets[0].unsqueeze(1).expand(-1, 2))
+        assert kept[:, 2:].equal(step.targets[1].unsqueeze(1).expand(-1, 2))
+        assert not graph.contains(step.negatives).any() and bool((kept != other).all())
 
 
 @pytest.mark.parametrize("kind", ["edge", "path"])

@@ -87,10 +87,21 @@ class ObjectiveConfig:
     """What the training minimises."""
 
     loss: str = setting(
-        "bce", "loss on pairs; bce is the paper's", choices=("bce", "auc", "info_nce")
+        "bce", "loss on pairs; bce is the paper's", choices=("bce", "auc", "info_nce", "softmax")
     )
     alpha: float = setting(0.0, "weight of the degree loss", low=0)
-    negatives: int = setting(1, "non-edges drawn for each target", low=1)
+    negatives: int = setting(
+        1, "non-edges drawn for each target; where they keep an end of it, for each end", low=1
+    )
+    corrupt: str = setting(
+        "none",
+        "none: non-edges are any, as published; or they keep an end of their target, the other "
+        "end drawn even: evenly, degree: by degree, mixed: half and half",
+        choices=("none", "even", "degree", "mixed"),
+    )
+    temperature: float = setting(
+        1.0, "what logits are divided by in the loss", low=0, open_ends=True
+    )
 
 
 @dataclass(frozen=True)
@@ -100,13 +111,14 @@ class TrainingConfig:
     epochs: int = setting(500, "at most this many passes", low=1)
     max_steps: int = setting(0, "stop after this many updates; 0: no limit", low=0)
     patience: int = setting(
-        30, "stop when validation AUC has not risen for this many epochs; 0: never", low=0
+        30, "stop when validation has not risen for this many epochs; 0: never", low=0
     )
     eval_every: int = setting(10, "epochs between two validations", low=1)
     select: str = setting(
         "val_auc",
-        "keep the best weights by validation AUC, or the last",
-        choices=("val_auc", "last"),
+        "keep the best weights by validation AUC, by the mean 1 / rank of validation partners "
+        "among all nodes, or the last",
+        choices=("val_auc", "val_rank", "last"),
     )
     lr: float = setting(0.01, "learning rate of Adam", low=0, open_ends=True)
     weight_decay: float = setting(5e-5, "weight decay of Adam", low=0)

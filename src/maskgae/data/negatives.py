@@ -1,4 +1,6 @@
-r"""Negatives: uniform draws from the pairs that are not edges, without rejection.
+r"""Negatives: draws from the pairs that are not edges, of any ends or with an end of a target.
+
+:class:`NonEdges` are uniform, and drawn without rejection.
 
 The :math:`N (N - 1) / 2` pairs :math:`u < v` are numbered row by row,
 
@@ -32,6 +34,9 @@ from maskgae.base.sizes import CHUNK_PAIRS
 from maskgae.data.graph import Graph
 
 Integers = NDArray[np.int64]
+
+#: How often an end that may not be is drawn.
+DRAWS = 4
 
 
 class NonEdges:
@@ -101,6 +106,58 @@ class NonEdges:
 
     def __repr__(self) -> str:
         return f"NonEdges({self.count})"
+
+
+class Corrupted:
+    """Non-edges that keep one end of a target, as candidates of a ranking do.
+
+    The other end is drawn evenly from all nodes, by degree, or for every second one either way. A
+    draw that is an edge, or the kept end itself, is made again, :data:`DRAWS` times at most; what
+    is then left, as around a node that knows nearly all others, becomes a non-edge of any ends.
+
+    Args:
+        graph: what the pairs must not be an edge of.
+        kind: ``even``, ``degree`` or ``mixed``.
+        non_edges: those of the graph, where they are built already.
+
+    >>> from maskgae.base.rng import stream
+    >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3)])
+    >>> Corrupted(path, "even").sample(torch.tensor([[0], [1]]), 2, stream(0))[:, :2].tolist()[0]
+    [0, 0]
+    """
+
+    def __init__(self, graph: Graph, kind: str, non_edges: NonEdges | None = None) -> None:
+        self.graph, self.kind, self.non_edges = graph, kind, non_edges or NonEdges(graph)
+
+    def sample(self, targets: Tensor, count: int, stream: Stream) -> Tensor:
+        """``count`` pairs that keep the first end of each target, then as many with the second.
+
+        Shapes:
+            - **targets:** ``[2, T]``
+            - **output:** ``[2, T * 2 * count]``, those of a target side by side
+        """
+        # [T * 2 * count]
+        kept = targets.T.long().repeat_interleave(count, dim=1).reshape(-1)
+        other = torch.empty_like(kept)
+        left = torch.arange(kept.numel())
+        for draw in range(DRAWS):
+            other[left] = self._ends(left, stream.at(draw))
+            pairs = torch.stack([kept[left], other[left]])
+            left = left[(pairs[0] == pairs[1]) | self.graph.contains(pairs)]
+        pairs = torch.stack([kept, other])
+        pairs[:, left] = self.non_edges.sample(left.numel(), stream.at("any"))
+        return pairs
+
+    def _ends(self, places: Tensor, stream: Stream) -> Tensor:
+        """New ends for some of the pairs, ``[n] -> [n]``."""
+        random, size = stream.numpy(), places.numel()
+        even = torch.from_numpy(random.integers(self.graph.num_nodes, size=size))
+        if self.kind == "even":
+            return even
+        # Each node stands as often in the rows as it has neighbours.
+        ends = self.graph.structure.csr.indices
+        by_degree = ends[torch.from_numpy(random.integers(ends.numel(), size=size))].long()
+        return by_degree if self.kind == "degree" else torch.where(places % 2 == 0, even, by_degree)
 
 
 def pair_ranks(pairs: NDArray[Any], num_nodes: int) -> Integers:

@@ -56,7 +56,7 @@ class LinkSplit:
             return self.train
         if which != "train_val":
             raise InputError(f"message edges are 'train' or 'train_val', not '{which}'")
-        return _joined(self.train, self.val, self.val_weights)
+        return joined(self.train, self.val, self.val_weights)
 
     def __repr__(self) -> str:
         sizes = f"train={self.train.num_pairs}, val={self.val.shape[1]}, test={self.test.shape[1]}"
@@ -160,17 +160,17 @@ def split_nodes_like(split: NodeSplit, labels: Tensor, stream: Stream) -> NodeSp
     return _node_split(nodes, [train.numel(), val.numel(), test.numel()])
 
 
-def _joined(graph: Graph, pairs: Tensor, weights: Tensor | None) -> Graph:
+def joined(graph: Graph, pairs: Tensor, weights: Tensor | None) -> Graph:
     """The graph with more pairs; where a pair is there already, the weights add up."""
     keys = torch.cat([graph.keys, pair_keys(pairs, graph.num_nodes)])
     unique, place = torch.unique(keys, return_inverse=True)
-    joined = torch.stack([unique // graph.num_nodes, unique % graph.num_nodes])
+    ends = torch.stack([unique // graph.num_nodes, unique % graph.num_nodes])
     summed = None
     if graph.weights is not None:
         more = torch.ones(pairs.shape[1]) if weights is None else weights
         values = torch.cat([graph.weights, more.to(graph.weights.dtype)])
         summed = values.new_zeros(unique.numel()).index_add_(0, place, values)
-    return replace(graph, pairs=joined, weights=summed)
+    return replace(graph, pairs=ends, weights=summed)
 
 
 def _share(total: int, share: float) -> int:

@@ -54,7 +54,7 @@ class StructuralFeatures:
         from scipy.sparse.linalg import eigsh
 
         degrees = graph.degrees.numpy().astype(np.float32)
-        matrix = _normalized(graph, degrees)
+        matrix = normalized_adjacency(graph)
         rank = max(1, min(width - 1, graph.num_nodes - 2))
         random = stream.numpy()
         start = random.standard_normal(graph.num_nodes).astype(np.float32)
@@ -80,14 +80,15 @@ class StructuralFeatures:
             known: the number in ``graph`` of each fitted node; the same numbers where ``None``.
         """
         degrees = graph.degrees.numpy().astype(np.float32)
-        matrix = _normalized(graph, degrees)
+        matrix = normalized_adjacency(graph)
         if known is not None:
             matrix = matrix[:, known]
         return DenseFeatures(torch.from_numpy(_columns(matrix, self.basis, degrees) / self.scale))
 
 
-def _normalized(graph: Graph, degrees: NDArray[np.float32]) -> sp.csr_array:
-    scale = sp.diags_array(1 / np.sqrt(np.maximum(degrees, 1)))
+def normalized_adjacency(graph: Graph) -> sp.csr_array:
+    r""":math:`D^{-1/2} A D^{-1/2}` in 32 bits, whatever the weights."""
+    scale = sp.diags_array(1 / np.sqrt(np.maximum(graph.degrees.numpy().astype(np.float32), 1)))
     adjacency = sp.csr_array(graph.to_scipy() != 0).astype(np.float32)
     return (scale @ adjacency @ scale).tocsr().astype(np.float32)
 

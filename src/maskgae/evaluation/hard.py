@@ -36,6 +36,7 @@ from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.features import scaled_rows
 from maskgae.data.graph import Graph
 from maskgae.evaluation.metrics import HITS
+from maskgae.evaluation.ranking import left_out
 
 TELEPORT = 0.15
 
@@ -112,7 +113,7 @@ def hard_metrics(positive: ArrayLike, negative: ArrayLike) -> dict[str, float]:
 
 def _partners(messages: Graph, whole: Graph, ends: Tensor, count: int, stream: Stream) -> Tensor:
     """The hardest non-neighbours of each end by the best of their ranks, ``[S] -> [S, count]``."""
-    known = _known(whole, ends)
+    known = left_out(whole, ends)
     keys = ends.unsqueeze(1) * whole.num_nodes + torch.arange(whole.num_nodes)
     # [S, N], below 1
     noise = hash_uniform(keys, stream).float().mul_(2.0**-53)
@@ -130,13 +131,13 @@ def _partners(messages: Graph, whole: Graph, ends: Tensor, count: int, stream: S
 
 def _similarities(graph: Graph, ends: Tensor) -> Iterator[Tensor]:
     """Each measure of all nodes against the ends, ``[S, N]``; features have rows of length one."""
-    yield from _walks(graph, ends)
+    yield from walks(graph, ends)
     if graph.features is not None:
         rows = graph.features.rows(ends).dense()
         yield graph.features.linear(rows.T.contiguous()).T.contiguous()
 
 
-def _walks(graph: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
+def walks(graph: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
     """Where walks from the ends are after two steps, and their PageRank, ``[S, N]`` each."""
     # [N, 1]
     leave = 1 / graph.degrees.clamp(min=1).float().unsqueeze(1)
@@ -150,13 +151,6 @@ def _walks(graph: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
         if step == 2:
             two_steps = at.T.contiguous()
     return two_steps, pagerank.T.contiguous()
-
-
-def _known(whole: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Where each end meets itself and its neighbours, as rows and columns."""
-    neighbours = whole.structure.csr.rows(ends)
-    rows = torch.cat([neighbours.row_of_entry(), torch.arange(ends.numel())])
-    return rows, torch.cat([neighbours.indices, ends])
 
 
 def _check_room(whole: Graph, ends: Tensor, count: int) -> None:

@@ -23,10 +23,10 @@ from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.heuristics import link_heuristics
 from maskgae.evaluation.method import FittedScores, Listener, Validation
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
+from maskgae.evaluation.rules import link_heuristics
 
 #: Above this many nodes no hard negatives are looked for: every end is compared with every node.
 HARD_NODES = 50_000

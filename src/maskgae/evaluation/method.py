@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from torch import Tensor
 
 from maskgae.base.rng import Stream
@@ -23,10 +24,33 @@ Listener = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Validation:
-    """Held-out pairs and non-edges on which a training is stopped, ``[2, V]`` each."""
+    """Held-out pairs and non-edges on which a training is stopped, ``[2, V]`` each.
+
+    ``known`` are all validation pairs where ``pairs`` are a part of them: in a ranking they are no
+    candidates.
+    """
 
     pairs: Tensor
     negatives: Tensor
+    known: Tensor | None = None
+
+    def halves(self, stream: Stream) -> tuple[Validation, Validation]:
+        """Two random halves that know of each other: one to choose the epoch on, one to fit on.
+
+        >>> from maskgae.base.rng import stream
+        >>> pairs = torch.arange(10).view(2, 5)
+        >>> [half.pairs.shape[1] for half in Validation(pairs, pairs).halves(stream(0))]
+        [3, 2]
+        """
+        parts = []
+        for name, pairs in (("pairs", self.pairs), ("negatives", self.negatives)):
+            order = torch.randperm(pairs.shape[1], generator=stream.at(name).torch())
+            cut = -(-pairs.shape[1] // 2)
+            parts.append([pairs[:, part.sort().values] for part in (order[:cut], order[cut:])])
+        known = self.pairs if self.known is None else self.known
+        return Validation(parts[0][0], parts[1][0], known), Validation(
+            parts[0][1], parts[1][1], known
+        )
 
 
 class Fitted(Protocol):

@@ -6,10 +6,13 @@ With :math:`s^+` the logit of a target and :math:`s^-_1 \dots s^-_k` those of it
 ``bce``       :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
 ``auc``       :math:`\frac{1}{k}\sum_i (1 - s^+ + s^-_i)^2`
 ``info_nce``  :math:`-\log \frac{e^{s^+}}{e^{s^+} + \sum_i e^{s^-_i}}`
+``softmax``   the mean of ``info_nce`` over the two halves of the negatives: where they keep an
+              end of their target, the first half keeps one and the second the other, and each
+              end asks for its partner as a ranking does
 ============  ================================================================================
 
-All take logits and average over targets; none goes through a sigmoid, whose gradient is zero
-where a negative is most wrong.
+All take logits, divided by ``objective.temperature``, and average over targets; none goes through
+a sigmoid, whose gradient is zero where a negative is most wrong.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskgae.base.rng import Stream
+from maskgae.base.settings import ObjectiveConfig
 from maskgae.base.sizes import CACHE_NUMBERS
 from maskgae.nn.decoder_kernels import decoder_pass
 
@@ -42,11 +46,30 @@ def info_nce(positive: Tensor, negative: Tensor) -> Tensor:
     return joined.logsumexp(1) - positive
 
 
+def softmax(positive: Tensor, negative: Tensor) -> Tensor:
+    return torch.stack([info_nce(positive, part) for part in negative.chunk(2, dim=1)]).mean(0)
+
+
 LOSSES: dict[str, PairLoss] = {
     "bce": bce,
     "auc": auc,
     "info_nce": info_nce,
+    "softmax": softmax,
 }
+
+
+def loss_of(config: ObjectiveConfig) -> PairLoss:
+    """The loss on pairs that the configuration describes.
+
+    >>> tempered = loss_of(ObjectiveConfig(loss="info_nce", temperature=2.0))
+    >>> tempered(torch.tensor([4.0]), torch.tensor([[2.0]])) == info_nce(
+    ...     torch.tensor([2.0]), torch.tensor([[1.0]]))
+    tensor([True])
+    """
+    loss, heat = LOSSES[config.loss], config.temperature
+    if heat == 1:
+        return loss
+    return lambda positive, negative: loss(positive / heat, negative / heat)
 
 
 def degree_loss(predicted: Tensor, degrees: Tensor) -> Tensor:
@@ -73,7 +96,7 @@ def pair_loss(
         decoder: maps products ``[n, d]`` to logits ``[n]``.
         targets: the pairs to predict.
         negatives: non-edges; those of target ``i`` are ``negatives[:, i * k : (i + 1) * k]``.
-        loss: one of :data:`LOSSES`.
+        loss: as :func:`loss_of` gives it.
         stream: randomness of the decoder's dropout.
 
     Shapes:
@@ -148,3 +171,18 @@ def pair_logits(z: Tensor, decoder: nn.Module, pairs: Tensor) -> Tensor:
         for u, v in zip(pairs[0].split(rows), pairs[1].split(rows), strict=True)
     ]
     return torch.cat(parts) if parts else z.new_zeros(0)
+
+
+@torch.no_grad()
+def row_logits(
+    z: Tensor, decoder: nn.Module, nodes: Tensor, columns: Tensor | None = None
+) -> Tensor:
+    """The decoder's logits of nodes against all nodes or some, ``[N, d], [n], [c] -> [n, c]``."""
+    others = z if columns is None else z.index_select(0, columns)
+    out = z.new_empty(nodes.numel(), others.shape[0])
+    rows = max(1, CACHE_NUMBERS // z.shape[1])
+    for number, own in enumerate(z.index_select(0, nodes)):
+        for start in range(0, others.shape[0], rows):
+            part = slice(start, start + rows)
+            out[number, part] = decoder(others[part] * own)
+    return out

@@ -18,7 +18,7 @@ from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.decoders import MLP, pair_decoder
 from maskgae.nn.encoder import Encoder, readout
 from maskgae.nn.layerwise import filled, layer_outputs, smoothed
-from maskgae.nn.losses import LOSSES, degree_loss, pair_logits, pair_loss
+from maskgae.nn.losses import degree_loss, loss_of, pair_logits, pair_loss
 
 #: Outputs of all layers, in numbers, up to which they are computed at once: 512 MiB in float32.
 AT_ONCE = 2**27
@@ -109,9 +109,7 @@ class MaskGAENet(nn.Module):
         """The loss of one step; the paper's Algorithm 1 from line 4 on."""
         objective = self.settings.objective
         z = self.encoder(step.x, step.adjacencies, stream)[-1]
-        loss = pair_loss(
-            z, self.decoder, step.targets, step.negatives, LOSSES[objective.loss], stream
-        )
+        loss = pair_loss(z, self.decoder, step.targets, step.negatives, loss_of(objective), stream)
         if self.degree_decoder is not None:
             predicted = self.degree_decoder(z, stream.at("degree"))
             loss = loss + objective.alpha * degree_loss(predicted, step.degrees)

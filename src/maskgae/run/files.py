@@ -7,7 +7,7 @@ import io
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.files import atomic, read_json, read_with, write_json, write_text
 from maskgae.base.replace import settled
-from maskgae.base.settings import WITHOUT_EFFECT, Settings
+from maskgae.base.settings import Settings
 from maskgae.base.settings_text import read_toml
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.data.graph import Graph
@@ -46,12 +46,16 @@ from maskgae.run.folder import (
     is_complete,
     run_folder,
 )
-from maskgae.run.run import HELD_OUT, Run
 from maskgae.run.source import Source
 from maskgae.store.store import Store, open_store
 from maskgae.store.write import write_store
 from maskgae.training.checkpoint import whole_checkpoints
 
+if TYPE_CHECKING:
+    from maskgae.run.run import Run
+
+#: What is held out of a run's graph, by the names of its arrays.
+HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
 #: Numbers of embeddings that are turned into a table at a time.
 WRITTEN_NUMBERS = 2**24
 #: What made features from structure, by the names of its arrays in a store.
@@ -97,8 +101,8 @@ def _arrays(run: Run) -> dict[str, NDArray[Any]]:
     return held_out | {name: getattr(run.structural, key) for name, key in STRUCTURAL.items()}
 
 
-def load(folder: Path) -> Run:
-    """Reads a run folder back."""
+def load_parts(folder: Path) -> dict[str, Any]:
+    """What a run is made of, read back from its folder."""
     settled(folder, WHOLE)
     if not is_complete(folder):
         raise InputError(f"{folder} is not a finished run: there is no {MODEL} in it")
@@ -117,16 +121,16 @@ def load(folder: Path) -> Run:
         read_encoder(folder),
         store.base,
     )
-    return Run(
-        _load_net(source.graph, settings, folder),
-        source,
-        held_out=_held_out(store),
-        structural=_structural(store),
-        history=read_with(folder / HISTORY, _read_history, "CSV"),
-        record=read_with(folder / METRICS, lambda path: check_record(read_json(path)), "JSON"),
-        stored=lambda: read_embeddings(folder / EMBEDDINGS, source.graph.num_nodes),
-        folder=folder,
-    )
+    return {
+        "net": _load_net(source.graph, settings, folder),
+        "source": source,
+        "held_out": _held_out(store),
+        "structural": _structural(store),
+        "history": read_with(folder / HISTORY, _read_history, "CSV"),
+        "record": read_with(folder / METRICS, lambda path: check_record(read_json(path)), "JSON"),
+        "stored": lambda: read_embeddings(folder / EMBEDDINGS, source.graph.num_nodes),
+        "folder": folder,
+    }
 
 
 def read_encoder(folder: Path) -> TableEncoder | None:
@@ -154,34 +158,6 @@ def _structural(store: Store) -> StructuralFeatures | None:
     if len(found) < len(STRUCTURAL) or found["scale"].size != found["basis"].shape[1] + 1:
         raise InputError(f"{store.folder} lacks a part of its structural features: fit it again")
     return StructuralFeatures(**found)
-
-
-def unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) -> Run:
-    """A complete run that is asked for again, if it is the same that is asked for."""
-    run = load(folder)
-    wanted, found = settings.flat(), run.settings.flat()
-    differing = [
-        f"{key} = {found[key]}, not {wanted[key]}"
-        for key in wanted
-        if wanted[key] != found[key] and key not in WITHOUT_EFFECT
-    ]
-    if holdout != bool(run.held_out):
-        differing.append(f"holdout {int(not holdout)}, not {int(holdout)}")
-    if not _same_edges(run.source, source):
-        differing.append("other edges")
-    if differing:
-        raise InputError(
-            f"the run in {folder} is complete with {'; '.join(differing[:4])}: choose another "
-            "folder, or --force to replace it"
-        )
-    if not (folder / REPORT).exists():
-        run.report(folder / REPORT)
-    return run
-
-
-def _same_edges(one: Source, other: Source) -> bool:
-    pairs = (one.graph.pairs.long(), other.graph.pairs.long())
-    return torch.equal(*pairs) and np.array_equal(one.ids, other.ids)
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from maskgae.base.device import check_device
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
-from maskgae.base.settings import Settings
+from maskgae.base.settings import WITHOUT_EFFECT, Settings
 from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, split_links
 from maskgae.data.structural import StructuralFeatures
@@ -35,7 +37,7 @@ from maskgae.run.callbacks import Callback, Callbacks
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.labels import add_label_metrics
 from maskgae.run.plan import Plan, plan_fit
-from maskgae.run.run import HELD_OUT, Run
+from maskgae.run.run import Run
 from maskgae.run.source import Source, read
 from maskgae.training import FittedMaskGAE, MaskGAEMethod
 from maskgae.training.checkpoint import Checkpoints
@@ -143,7 +145,7 @@ class _Request:
         plan = self.plan(source.graph)
         if place is not None and self.resume and folders.is_complete(place):
             here.agreed(None)
-            return files.unchanged(place, source, plan.settings, self.holdout)
+            return _unchanged(place, source, plan.settings, self.holdout)
         self.callback.on_plan(source, plan)
         settings = here.agreed(plan.settings)
         run = self._fitted(source, settings, here, self._checkpoints(here, place, settings))
@@ -209,6 +211,34 @@ class _Request:
         return RankedCheckpoints(here, *at, **more, notice=notice)
 
 
+def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) -> Run:
+    """A complete run that is asked for again, if it is the same that is asked for."""
+    run = Run.load(folder)
+    wanted, found = settings.flat(), run.settings.flat()
+    differing = [
+        f"{key} = {found[key]}, not {wanted[key]}"
+        for key in wanted
+        if wanted[key] != found[key] and key not in WITHOUT_EFFECT
+    ]
+    if holdout != bool(run.held_out):
+        differing.append(f"holdout {int(not holdout)}, not {int(holdout)}")
+    if not _same_edges(run.source, source):
+        differing.append("other edges")
+    if differing:
+        raise InputError(
+            f"the run in {folder} is complete with {'; '.join(differing[:4])}: choose another "
+            "folder, or --force to replace it"
+        )
+    if not (folder / folders.REPORT).exists():
+        run.report(folder / folders.REPORT)
+    return run
+
+
+def _same_edges(one: Source, other: Source) -> bool:
+    pairs = (one.graph.pairs.long(), other.graph.pairs.long())
+    return torch.equal(*pairs) and np.array_equal(one.ids, other.ids)
+
+
 @dataclass(frozen=True)
 class _Task:
     """A graph with the features that a network reads, and what of it is held out."""
@@ -223,7 +253,7 @@ class _Task:
 
     @property
     def held_out(self) -> dict[str, Tensor]:
-        return {} if self.split is None else {k: getattr(self.split, k) for k in HELD_OUT}
+        return {} if self.split is None else {k: getattr(self.split, k) for k in files.HELD_OUT}
 
     def validation(self, settings: Settings) -> Validation | None:
         return None if self.split is None else validation_pairs(self.split, settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,7 +14,9 @@ from maskgae.report.data import ReportData
 from maskgae.report.page import write_page
 from maskgae.run.folder import REPORT
 from maskgae.run.links import missing_links
-from maskgae.run.run import Run
+
+if TYPE_CHECKING:
+    from maskgae.run.run import Run
 
 #: Pairs of vectors that may be compared in the search for missing links.
 COMPARED_PAIRS = 2 * 10**9

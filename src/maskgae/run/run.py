@@ -20,11 +20,11 @@ from maskgae.data.structural import StructuralFeatures
 from maskgae.io.ids import IdArray
 from maskgae.nn.losses import pair_logits
 from maskgae.nn.network import MaskGAENet
+from maskgae.run.files import load_parts, save
+from maskgae.run.grown import read_like
 from maskgae.run.links import missing_links
+from maskgae.run.page import write_report
 from maskgae.run.source import Source
-
-#: What is held out of a run's graph, by the names of its arrays.
-HELD_OUT = ("val", "test", "val_negatives", "test_negatives")
 
 
 class Embedding(NamedTuple):
@@ -41,7 +41,7 @@ class Run:
         net: the trained network.
         source: the graph with all its edges and the features that the network reads, and what its
             user calls things.
-        held_out: pairs and negative samples by the names in :data:`HELD_OUT`; empty where the
+        held_out: pairs and negative samples by the names in :data:`~maskgae.run.files.HELD_OUT`; empty where the
             training saw every edge.
         structural: what made the features, where the graph brought none.
         history: a row for each epoch.
@@ -146,8 +146,6 @@ class Run:
         """
         if other is None:
             return Embedding(self.ids, self.embedding)
-        from maskgae.run.grown import read_like
-
         grown = read_like(self, other, nodes, **how)
         return Embedding(grown.ids, self.net.embed(grown.graph).cpu().numpy())
 
@@ -181,22 +179,16 @@ class Run:
 
     def report(self, path: str | Path | None = None) -> Path:
         """Writes the page of the run: to a file, or into its folder."""
-        from maskgae.run.page import write_report
-
         return write_report(self, None if path is None else Path(path))
 
     def save(self, folder: str | Path) -> None:
         """Writes a run folder, in place of the run that is there."""
-        from maskgae.run.files import save
-
         save(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Run:
         """Reads a run folder that :meth:`save`, ``fit`` or ``maskgae fit`` wrote."""
-        from maskgae.run.files import load
-
-        return load(Path(folder))
+        return cls(**load_parts(Path(folder)))
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
+from maskgae.data.splits import joined
 from maskgae.evaluation.method import Validation
+from maskgae.evaluation.ranking import left_out_flags, mean_ranks
 from maskgae.nn.blocks import Sampler
-from maskgae.nn.losses import pair_logits
+from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
 from maskgae.training.parallel import Ranks
 from maskgae.training.steps import ALONE, fanouts_by_hop
@@ -20,6 +25,10 @@ from maskgae.training.steps import ALONE, fanouts_by_hop
 MOST_PAIRS = 2**15
 #: Pairs whose blocks are cut together.
 PAIRS_A_BLOCK = 2**13
+#: Ends that ask for their partner where an epoch is selected by rank: those of 150 pairs.
+ASKED_ENDS = 300
+#: Nodes that they are ranked among, all up to so many: a validation then costs about an update.
+CANDIDATES = 2**12
 
 
 class HeldOut:
@@ -51,6 +60,13 @@ class HeldOut:
         if self.fanouts:
             pairs, negatives = self._some(pairs, "pairs"), self._some(negatives, "negatives")
         self.pairs, self.count = torch.cat([pairs, negatives], dim=1), pairs.shape[1]
+        self.queries: Queries | None = None
+        if settings.training.select == "val_rank":
+            self.queries = Queries.of(graph, validation, self.stream.at("rank"))
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        return Sampler(self.graph)
 
     def logits(self, net: MaskGAENet) -> tuple[Tensor, Tensor]:
         """Logits of the pairs and of the non-edges."""
@@ -66,16 +82,78 @@ class HeldOut:
         generator = self.stream.at(name).torch()
         return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:MOST_PAIRS]]
 
+    def rank_mrr(self, net: MaskGAENet) -> float:
+        """The mean of 1 / rank of held-out partners among all nodes, or a sample of them."""
+        queries = self.queries
+        assert queries is not None
+        self.ranks.align(net)
+        if self.fanouts:
+            wanted = torch.cat([queries.asked.flatten(), queries.candidates])
+            seeds, local = self.sampler.seeds(wanted)
+            z = self._vectors(net, seeds, self.stream.at("rank"))
+            asked, candidates = local.split([2 * queries.count, queries.candidates.numel()])
+            asked = asked.view(2, -1)
+        else:
+            z, asked, candidates = net.encode(self.graph)[-1], queries.asked, queries.candidates
+        own = self.ranks.share(asked).to(z.device)
+        found = pair_logits(z, net.decoder, own)
+        others = row_logits(z, net.decoder, own[0], candidates.to(z.device))
+        others[self.ranks.share(queries.left_out.T).T.to(z.device)] = torch.nan
+        inverse = 1 / mean_ranks(found, others)
+        return float(self.ranks.joined(inverse, queries.count).mean())
+
     @torch.no_grad()
     def _by_blocks(self, net: MaskGAENet, own: Tensor) -> Tensor:
+        device, parts = next(net.parameters()).device, []
+        for number, pairs in enumerate(own.split(PAIRS_A_BLOCK, dim=1)):
+            seeds, local = self.sampler.seeds(pairs)
+            z = self._vectors(net, seeds, self.stream.at("blocks", number))
+            parts.append(pair_logits(z, net.decoder, local.to(device)))
+        return torch.cat(parts) if parts else torch.empty(0, device=device)
+
+    @torch.no_grad()
+    def _vectors(self, net: MaskGAENet, seeds: Tensor, stream: Stream) -> Tensor:
+        """The last layer of some nodes by blocks, without dropout, ``[n] -> [n, d]``."""
         training, device = net.training, next(net.parameters()).device
         net.eval()
-        sampler, parts = Sampler(self.graph), []
-        for number, pairs in enumerate(own.split(PAIRS_A_BLOCK, dim=1)):
-            seeds, local = sampler.seeds(pairs)
-            blocks = sampler.blocks(seeds, self.fanouts, self.stream.at("blocks", number))
-            adjacencies = [adjacency.to(device) for adjacency in blocks.adjacencies]
-            z = net.encoder(net.input(self.graph, blocks.nodes), adjacencies)[-1]
-            parts.append(pair_logits(z, net.decoder, local.to(device)))
+        blocks = self.sampler.blocks(seeds, self.fanouts, stream)
+        adjacencies = [adjacency.to(device) for adjacency in blocks.adjacencies]
+        z: Tensor = net.encoder(net.input(self.graph, blocks.nodes), adjacencies)[-1]
         net.train(training)
-        return torch.cat(parts) if parts else torch.empty(0, device=device)
+        return z
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Which ends ask for which partner, among which nodes, the same at every validation.
+
+    Shapes:
+        - **asked:** ``[2, Q]``, the end that asks and the partner
+        - **candidates:** ``[C]``
+        - **left_out:** ``[Q, C]`` bool: the end itself, its partner and its known neighbours
+    """
+
+    asked: Tensor
+    candidates: Tensor
+    left_out: Tensor
+
+    @classmethod
+    def of(cls, graph: Graph, validation: Validation, stream: Stream) -> Queries:
+        """A fixed sample of the ends of validation pairs, and of the nodes."""
+        both = torch.cat([validation.pairs, validation.pairs.flip(0)], dim=1)
+        asked = both[:, _sampled(both.shape[1], ASKED_ENDS, stream.at("ends"))]
+        candidates = _sampled(graph.num_nodes, CANDIDATES, stream.at("candidates"))
+        held_out = validation.pairs if validation.known is None else validation.known
+        flags = left_out_flags(joined(graph, held_out, None), asked, candidates)
+        return cls(asked, candidates, flags)
+
+    @property
+    def count(self) -> int:
+        return self.asked.shape[1]
+
+
+def _sampled(count: int, most: int, stream: Stream) -> Tensor:
+    """All of ``count`` places, or ``most`` of them at random, ascending."""
+    if count <= most:
+        return torch.arange(count)
+    return torch.randperm(count, generator=stream.torch())[:most].sort().values

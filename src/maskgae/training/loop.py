@@ -72,7 +72,7 @@ class Trainer:
             self._between_steps()
         if self.average is not None:
             self.average.swap(self.net)
-        if self.config.select == "val_auc" and self.state.best_weights:
+        if self.config.select != "last" and self.state.best_weights:
             self.net.load_state_dict(self.state.best_weights)
         self.ranks.align(self.net)
         if self.steps.fanouts:
@@ -107,6 +107,7 @@ class Trainer:
             "epoch": state.epoch,
             "loss": loss,
             "val_auc": None,
+            **({"val_rank": None} if self.config.select == "val_rank" else {}),
             "hidden_share": masked.hidden_share,
             "visible_targets": masked.visible_targets,
             "targets": state.epoch_targets,
@@ -116,7 +117,7 @@ class Trainer:
         state.epoch_targets = 0
         self._check_limits()
         if self.held_out and (state.epoch % self.config.eval_every == 0 or state.stopped):
-            row["val_auc"] = self._validate()
+            row |= self._validate()
         row["seconds"] = time.perf_counter() - self._started
         state.history.append(row)
         if self.listener is not None:
@@ -174,23 +175,25 @@ class Trainer:
         elif config.max_steps and state.step >= config.max_steps:
             state.stopped = "max_steps"
 
-    def _validate(self) -> float:
-        """Validation AUC of the current (averaged) weights; keeps them where they are the best."""
+    def _validate(self) -> dict[str, float]:
+        """Figures of the current (averaged) weights, which are kept where they are the best."""
         assert self.held_out is not None
         if self.average is not None:
             self.average.swap(self.net)
         positive, negative = self.held_out.logits(self.net)
-        value = auc(positive.numpy(), negative.numpy())
-        self._keep_best(value)
+        figures = {"val_auc": auc(positive.numpy(), negative.numpy())}
+        if self.config.select == "val_rank":
+            figures["val_rank"] = self.held_out.rank_mrr(self.net)
+        self._keep_best(figures.get("val_rank", figures["val_auc"]))
         if self.average is not None:
             self.average.swap(self.net)
-        return value
+        return figures
 
     def _keep_best(self, value: float) -> None:
         state, config = self.state, self.config
-        if value > state.best_auc:
-            state.best_auc, state.best_epoch = value, state.epoch
-            if config.select == "val_auc":
+        if value > state.best_value:
+            state.best_value, state.best_epoch = value, state.epoch
+            if config.select != "last":
                 weights = self.net.state_dict()
                 state.best_weights = {k: v.detach().clone() for k, v in weights.items()}
         elif config.patience and state.epoch - state.best_epoch >= config.patience:

@@ -13,6 +13,7 @@ from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Listener, Validation
+from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.loop import Trainer
@@ -49,6 +50,26 @@ class FittedMaskGAE:
     def _pairs_per_s(self) -> float:
         history = self.state.history
         return sum(r["targets"] for r in history) / max(1e-9, sum(r["seconds"] for r in history))
+
+
+class PairLogits:
+    """A network's logits on one message graph, which is encoded once.
+
+    Args:
+        net: the network.
+        graph: whose edges are the messages.
+    """
+
+    def __init__(self, net: MaskGAENet, graph: Graph) -> None:
+        self.z, self.decoder = net.encode(graph)[-1], net.decoder
+
+    def pairs(self, pairs: Tensor) -> Tensor:
+        """``[2, P] -> [P]``"""
+        return pair_logits(self.z, self.decoder, pairs.to(self.z.device))
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """Logits against all nodes, ``[n] -> [n, N]``."""
+        return row_logits(self.z, self.decoder, nodes.to(self.z.device))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class TrainingState:
         epoch_loss: the sum of their losses.
         epoch_seconds: what they took.
         epoch_targets: the targets they learnt from.
-        best_auc: the best validation so far.
+        best_value: the best validation so far.
         best_epoch: when it was.
         best_weights: the weights of that time, where the best are to be kept.
         history: a row for each epoch.
@@ -38,7 +38,7 @@ class TrainingState:
     epoch_loss: float = 0.0
     epoch_seconds: float = 0.0
     epoch_targets: int = 0
-    best_auc: float = float("-inf")
+    best_value: float = float("-inf")
     best_epoch: int = -1
     best_weights: dict[str, Tensor] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)

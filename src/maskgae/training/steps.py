@@ -17,7 +17,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
-from maskgae.data.negatives import NonEdges
+from maskgae.data.negatives import Corrupted, NonEdges
 from maskgae.evaluation.audit import audit_negatives
 from maskgae.masking.mask import Masked, draw_mask
 from maskgae.nn.adjacency import Adjacency
@@ -44,18 +44,25 @@ class Steps:
         self.graph, self.settings, self.stream, self.ranks = graph, settings, stream, ranks
         self.fanouts = fanouts_by_hop(settings)
         self.non_edges = NonEdges(graph)
+        kind = settings.objective.corrupt
+        self.corrupted = None if kind == "none" else Corrupted(graph, kind, self.non_edges)
 
     def mask(self, epoch: int) -> Masked:
         """The mask of an epoch, the same whenever and wherever it is asked for."""
         layers = self.settings.encoder.layers
         return draw_mask(self.graph, self.settings.mask, layers, self.stream.at("mask", epoch))
 
-    def negatives(self, count: int, epoch: int, step: int) -> Tensor:
-        """Non-edges of the training graph for ``count`` targets, ``[2, count * k]``."""
-        stream = self.stream.at("negatives", epoch, step)
-        drawn = self.non_edges.sample(count * self.settings.objective.negatives, stream)
+    def negatives(self, targets: Tensor, epoch: int, step: int) -> Tensor:
+        """Non-edges of the training graph for some targets, ``[2, T] -> [2, T * k]``."""
+        stream, each = self.stream.at("negatives", epoch, step), self.settings.objective.negatives
+        if self.corrupted is None:
+            drawn = self.non_edges.sample(targets.shape[1] * each, stream)
+        else:
+            drawn = self.corrupted.sample(targets, each, stream)
         if epoch == step == 0:
             audit_negatives(self.graph, drawn)
+        if self.corrupted is not None:
+            return drawn  # each target has its own
         if self.settings.objective.loss == "bce":
             return drawn  # sorted, which makes gathers fast; here no target owns its negatives
         order = torch.randperm(drawn.shape[1], generator=stream.at("order").torch())
@@ -84,7 +91,7 @@ class Steps:
             view = _Whole(net, self.graph, masked)
         batches = enumerate(self.batches(masked, epoch))
         for number, batch in islice(batches, first, None):
-            negatives = self.negatives(batch.numel(), epoch, number)
+            negatives = self.negatives(self.graph.pairs[:, batch], epoch, number)
             noise = self.stream.at("blocks", epoch, number)
             own, negatives, weight = self._share(batch, negatives)
             step = view.step(self.graph.pairs[:, own].long(), negatives, noise)

@@ -1,0 +1,168 @@
+r"""Full ranking: where a held-out partner stands among all nodes, as ``links`` would list it.
+
+Each held-out pair :math:`(u, v)` is asked twice: for :math:`v` among all nodes from :math:`u`, and
+for :math:`u` from :math:`v`. The end itself and its known neighbours other than the asked partner
+are no candidates. With :math:`n` candidates above the partner and :math:`m` beside it, its rank is
+
+.. math::
+
+    r = 1 + n + m / 2,
+
+the mean rank on ties. ``rank_mrr`` is the mean of :math:`1 / r` and ``rank_hits@k`` the share of
+:math:`r \le k`. Known are, at validation, the neighbours in training and validation, at the test
+those in all three parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from maskgae.base.errors import InputError, RunError
+from maskgae.base.rng import Stream
+from maskgae.data.graph import Graph
+
+#: Scores of some nodes against all nodes, ``[n] -> [n, N]``.
+RowScorer = Callable[[Tensor], Tensor]
+
+#: Up to this many nodes every pair is asked from both ends.
+EXACT_NODES = 20_000
+#: Ends that are asked on larger graphs: a share of 0.3 is then known to within 0.01.
+SAMPLED_ENDS = 2_000
+#: Numbers in one block of asked ends times nodes, 16 MB in float32.
+BLOCK_NUMBERS = 2**22
+
+RANK_HITS = (10, 50)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The ranks of asked partners.
+
+    Args:
+        asked: the end that asks and the partner it asks for.
+        ranks: the partner's rank, ties at their mean.
+        num_nodes: how many nodes there are.
+        possible: how many ends could have been asked; more than were where they are a sample.
+
+    Shapes:
+        - **asked:** ``[2, Q]``
+        - **ranks:** ``[Q]``
+    """
+
+    asked: Tensor
+    ranks: Tensor
+    num_nodes: int
+    possible: int
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only a random sample of the ends was asked."""
+        return self.ranks.numel() < self.possible
+
+    def metrics(self) -> dict[str, float]:
+        """``rank_mrr`` and ``rank_hits@k``; the latter where there are more than k nodes."""
+        result = {"rank_mrr": float((1 / self.ranks).mean())}
+        for k in RANK_HITS:
+            if self.num_nodes > k:
+                result[f"rank_hits@{k}"] = float((self.ranks <= k).double().mean())
+        return result
+
+
+def full_ranking(
+    rows: RowScorer, pairs: Tensor, known: Graph, stream: Stream, ends: int | None = None
+) -> Ranking:
+    """Asks held-out pairs from both ends among all nodes, in blocks of bounded memory.
+
+    Args:
+        rows: scores of given nodes against all nodes; the higher, the likelier an edge.
+        pairs: what was held out.
+        known: the graph whose edges are no candidates; those among ``pairs`` are asked for.
+        stream: where a sample of the ends comes from.
+        ends: how many ends are asked at most; where it is ``None``, all of them up to
+            :data:`EXACT_NODES` nodes and :data:`SAMPLED_ENDS` beyond.
+
+    Shapes:
+        - **pairs:** ``[2, P]``
+
+    >>> from maskgae.base.rng import stream
+    >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3)])
+    >>> closeness = lambda nodes: -(nodes.unsqueeze(1) - torch.arange(4)).abs().float()
+    >>> full_ranking(closeness, torch.tensor([[0], [3]]), path, stream(0)).ranks.tolist()
+    [2.0, 2.0]
+    """
+    if not pairs.shape[1]:
+        raise InputError("a ranking needs at least one held-out pair")
+    both = torch.cat([pairs, pairs.flip(0)], dim=1).cpu()
+    asked = both[:, _sample(both.shape[1], known.num_nodes, stream, ends)]
+    # By end, so that an end of many pairs is scored once.
+    asked = asked[:, asked[0].argsort(stable=True)]
+    blocks = asked.split(max(1, BLOCK_NUMBERS // known.num_nodes), dim=1)
+    ranks = torch.cat([_ranks(rows, block, known) for block in blocks])
+    return Ranking(asked, ranks, known.num_nodes, both.shape[1])
+
+
+def _sample(count: int, num_nodes: int, stream: Stream, ends: int | None) -> Tensor:
+    most = (count if num_nodes <= EXACT_NODES else SAMPLED_ENDS) if ends is None else ends
+    if count <= most:
+        return torch.arange(count)
+    return torch.randperm(count, generator=stream.torch())[:most]
+
+
+def _ranks(rows: RowScorer, asked: Tensor, known: Graph) -> Tensor:
+    """The ranks of some partners, ``[2, Q] -> [Q]``."""
+    ends, place = torch.unique_consecutive(asked[0], return_inverse=True)
+    # [ends, N]
+    scores = rows(ends).cpu()
+    if scores.isnan().any():
+        raise RunError("scores are not numbers (NaN): lower training.lr and run again")
+    found = scores[place, asked[1]]
+    scores = scores.clone()
+    # What is no candidate compares as neither above nor beside any score.
+    scores[left_out(known, ends)] = torch.nan
+    scores[place, asked[1]] = torch.nan
+    return mean_ranks(found, scores[place])
+
+
+def mean_ranks(found: Tensor, others: Tensor) -> Tensor:
+    """The rank of each score among others, ``[Q], [Q, C] -> [Q]``; NaN is no candidate.
+
+    >>> mean_ranks(torch.tensor([2.0]), torch.tensor([[3.0, 2.0, 1.0, torch.nan]])).tolist()
+    [2.5]
+    """
+    asked = found.unsqueeze(1)
+    return 1 + (others > asked).sum(1) + (others == asked).sum(1).double() / 2
+
+
+def left_out(known: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
+    """Where each end meets itself and its known neighbours, as rows and columns.
+
+    >>> path = Graph.from_edges([(0, 1), (1, 2)])
+    >>> [part.tolist() for part in left_out(path, torch.tensor([1]))]
+    [[0, 0, 0], [0, 2, 1]]
+    """
+    neighbours = known.structure.csr.rows(ends)
+    rows = torch.cat([neighbours.row_of_entry(), torch.arange(ends.numel())])
+    return rows, torch.cat([neighbours.indices.long(), ends])
+
+
+def left_out_flags(known: Graph, asked: Tensor, candidates: Tensor) -> Tensor:
+    """Which of some nodes are no candidates beside the partner, ``[2, Q], [C] -> [Q, C]``.
+
+    They are the end itself, the partner, which stands apart, and the end's known neighbours.
+
+    >>> path = Graph.from_edges([(0, 1), (1, 2)], num_nodes=4)
+    >>> left_out_flags(path, torch.tensor([[0], [2]]), torch.tensor([1, 2, 3])).int().tolist()
+    [[1, 1, 0]]
+    """
+    rows, nodes = left_out(known, asked[0])
+    rows = torch.cat([rows, torch.arange(asked.shape[1])])
+    place = torch.full((known.num_nodes,), -1)
+    place[candidates] = torch.arange(candidates.numel())
+    column = place[torch.cat([nodes, asked[1]])]
+    flags = torch.zeros(asked.shape[1], candidates.numel(), dtype=torch.bool)
+    flags[rows[column >= 0], column[column >= 0]] = True
+    return flags

@@ -1,0 +1,154 @@
+r"""Rules: what simple counts, raw features and smooth vectors say of a pair without any learning.
+
+With neighbours :math:`\Gamma(u)`, degrees :math:`d_u`, features :math:`x_u`, the normalised
+adjacency :math:`S = D^{-1/2} A D^{-1/2}` and smoothed features :math:`g_u`, the pair
+:math:`(u, v)` scores
+
+=====================  ======================================================================
+common_neighbours      :math:`|\Gamma(u) \cap \Gamma(v)|`
+adamic_adar            :math:`\sum_{w \in \Gamma(u) \cap \Gamma(v)} 1 / \log d_w`
+resource_allocation    :math:`\sum_{w \in \Gamma(u) \cap \Gamma(v)} 1 / d_w`
+degree_product         :math:`d_u d_v`
+degree_gap             :math:`|\log(1 + d_u) - \log(1 + d_v)|`
+three_steps            :math:`(S^3)_{uv}`
+feature_cosine         :math:`x_u^\top x_v / (|x_u| |x_v|)`
+smoothed_cosine        :math:`g_u^\top g_v / (|g_u| |g_v|)`
+twice_smoothed_cosine  the same of :math:`g^{(2)}`
+spectral               :math:`(V \Lambda V^\top)_{uv}`, :math:`S` at rank 64
+pagerank               :math:`\alpha \sum_k (1 - \alpha)^k (S^k)_{uv}`, :math:`\alpha = 0.15`
+=====================  ======================================================================
+
+all of them symmetric, and all on the edges of one graph, the message graph. Where the pair is
+itself an edge of that graph, it is scored as if it were not: exactly in the counts, the degrees,
+the paths of three steps and the features smoothed once. From the features smoothed twice its walks
+are taken away, the weights of the other walks stay; from the spectral product its own projection;
+from PageRank the walk of one step (:mod:`~maskgae.evaluation.count_rules` and
+:mod:`~maskgae.evaluation.vector_rules` have the equations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from maskgae.base.errors import InputError
+from maskgae.data.graph import Graph
+from maskgae.evaluation.count_rules import Counts, PageRank, Scores, ThreeSteps
+from maskgae.evaluation.vector_rules import FeatureCosine, SmoothedCosine, Spectral
+
+#: Entries of a graph, twice its pairs, up to which PageRank is among the rules by default.
+PAGERANK_ENTRIES = 2**20
+
+#: The rules of a record's rows.
+RECORDED = (
+    "common_neighbours",
+    "adamic_adar",
+    "resource_allocation",
+    "degree_product",
+    "feature_cosine",
+)
+STRUCTURAL = (*Counts.names, *ThreeSteps.names, *Spectral.names, *PageRank.names)
+OF_FEATURES = (*FeatureCosine.names, *SmoothedCosine.names)
+RULES = (*STRUCTURAL, *OF_FEATURES)
+
+
+class Rule(Protocol):
+    """Rules that are computed together."""
+
+    names: tuple[str, ...]
+
+    def pairs(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Scores:
+        """Scores of pairs, without the pair itself where it is an edge, ``[2, P] -> [P]``."""
+
+    def rows(self, nodes: Tensor) -> Scores:
+        """Scores of nodes against all nodes with all edges in place, ``[n] -> [n, N]``."""
+
+
+class Rules:
+    """The rules on one message graph, for lists of pairs and for whole rows.
+
+    Args:
+        graph: the message graph; its weights are not used.
+        names: which rules; all that it has features for and that are affordable where ``None``.
+
+    >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3)])
+    >>> rules = Rules(path, ["resource_allocation", "degree_product", "three_steps"])
+    >>> scores = rules.pairs(torch.tensor([[0, 0, 0], [2, 3, 1]]))
+    >>> scores["resource_allocation"].tolist(), scores["degree_product"].tolist()
+    ([0.5, 0.0, 0.0], [2.0, 1.0, 0.0])
+    >>> scores["three_steps"].tolist(), rules.rows(torch.tensor([0]))["three_steps"].round(2)
+    ([0.0, 0.25, 0.0], array([[0.  , 0.  , 0.  , 0.25]]))
+    """
+
+    def __init__(self, graph: Graph, names: Sequence[str] | None = None) -> None:
+        self.graph = graph
+        self.names = default_rules(graph) if names is None else tuple(names)
+        self._check()
+        self._rules = list(self._asked())
+
+    def pairs(self, pairs: Tensor) -> Scores:
+        """Scores of pairs by rule, ``[2, P] -> [P]`` each."""
+        pairs = pairs.cpu().long()
+        edge = self.graph.contains(pairs).numpy()
+        found: Scores = {}
+        for rule in self._rules:
+            found |= rule.pairs(pairs, edge)
+        return {name: found[name] for name in self.names}
+
+    def rows(self, nodes: Tensor) -> Scores:
+        """Scores of nodes against all nodes by rule, ``[n] -> [n, N]`` each."""
+        nodes = nodes.cpu().long()
+        found: Scores = {}
+        for rule in self._rules:
+            found |= rule.rows(nodes)
+        near = self.graph.structure.csr.rows(nodes)
+        row, columns = near.row_of_entry(), near.indices.long()
+        places = row.numpy(), columns.numpy()
+        for name, values in self.pairs(torch.stack([nodes[row], columns])).items():
+            found[name][places] = values
+        return {name: found[name] for name in self.names}
+
+    def _check(self) -> None:
+        unknown = [name for name in self.names if name not in RULES]
+        if unknown:
+            raise InputError(f"no rule is called '{unknown[0]}': there are {', '.join(RULES)}")
+        lacking = [name for name in self.names if name in OF_FEATURES]
+        if self.graph.features is None and lacking:
+            raise InputError(f"{self.graph.name} has no features for the rule '{lacking[0]}'")
+
+    def _asked(self) -> Iterator[Rule]:
+        graph, asked = self.graph, set(self.names)
+        for kind in (Counts, ThreeSteps, Spectral, PageRank):
+            if asked & set(kind.names):
+                yield kind(graph)
+        if graph.features is not None and asked & set(FeatureCosine.names):
+            yield FeatureCosine(graph.features)
+        if graph.features is not None and asked & set(SmoothedCosine.names):
+            yield SmoothedCosine(graph, graph.features)
+
+
+def default_rules(graph: Graph) -> tuple[str, ...]:
+    """The rules that a graph has features for and that are affordable on it."""
+    names = STRUCTURAL if graph.features is None else RULES
+    affordable = 2 * graph.num_pairs <= PAGERANK_ENTRIES
+    return tuple(name for name in names if affordable or name not in PageRank.names)
+
+
+def link_heuristics(graph: Graph, pairs: Tensor) -> Scores:
+    """Scores of the pairs by the rules of a record's rows, from the edges of ``graph`` alone.
+
+    Args:
+        graph: the message graph; its weights are not used.
+        pairs: what to score.
+
+    Shapes:
+        - **pairs:** ``[2, P]``
+        - **output:** ``[P]`` by name; ``feature_cosine`` only where there are features
+    """
+    names = [name for name in RECORDED if name not in OF_FEATURES or graph.features is not None]
+    return Rules(graph, names).pairs(pairs)

@@ -1,0 +1,209 @@
+r"""The scorer: one score of a pair from the network's logit and the rules.
+
+With the columns :math:`x_c(u, v)` of a pair, their means :math:`\mu_c` and spreads
+:math:`\sigma_c` over all candidates, frozen when it is fitted,
+
+.. math::
+
+    s(u, v) = \sum_c w_c \frac{x_c(u, v) - \mu_c}{\sigma_c},
+
+symmetric, since every column is. :mod:`~maskgae.evaluation.scorer_fit` says where the weights come
+from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from maskgae.base.errors import InputError
+from maskgae.data.graph import Graph
+from maskgae.evaluation.rules import Rules, default_rules
+
+NETWORK = "network"
+
+#: What a rule is put through, so that a few large counts do not outweigh all others.
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "common_neighbours": np.log1p,
+    "adamic_adar": np.log1p,
+    "resource_allocation": np.sqrt,
+    "degree_product": np.log1p,
+    "three_steps": np.sqrt,
+    "pagerank": np.sqrt,
+}
+#: The rules that are combined, where a graph has features for them and they are affordable.
+COMBINED = (
+    "common_neighbours",
+    "resource_allocation",
+    "three_steps",
+    "pagerank",
+    "degree_product",
+    "degree_gap",
+    "feature_cosine",
+    "smoothed_cosine",
+    "twice_smoothed_cosine",
+)
+#: Numbers in one column of a block of rows.
+BLOCK_NUMBERS = 2**20
+
+Floats = NDArray[np.float64]
+
+
+class PairScores(Protocol):
+    """A network on one message graph."""
+
+    def pairs(self, pairs: Tensor) -> Tensor:
+        """Logits of pairs, ``[2, P] -> [P]``."""
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """Logits of nodes against all nodes, ``[n] -> [n, N]``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What is known of pairs on one message graph, a column each.
+
+    Args:
+        rules: the rules on the message graph.
+        network: the network on the same graph, or ``None`` for the rules alone.
+    """
+
+    rules: Rules
+    network: PairScores | None = None
+
+    @classmethod
+    def of(
+        cls, graph: Graph, network: PairScores | None = None, names: Sequence[str] | None = None
+    ) -> Columns:
+        """The columns that are combined on a graph, or those that a scorer names."""
+        if names is None:
+            possible = default_rules(graph)
+            names = [name for name in COMBINED if name in possible]
+        wanted = [name for name in names if name != NETWORK]
+        return cls(Rules(graph, wanted), network)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (NETWORK, *self.rules.names) if self.network is not None else self.rules.names
+
+    def pairs(self, pairs: Tensor) -> Tensor:
+        """``[2, P] -> [P, c]``"""
+        logits = None if self.network is None else self.network.pairs(pairs)
+        return self._stacked(self.rules.pairs(pairs), logits)
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """``[n] -> [n, N, c]``"""
+        logits = None if self.network is None else self.network.rows(nodes)
+        return self._stacked(self.rules.rows(nodes), logits)
+
+    def _stacked(self, found: Mapping[str, Floats], logits: Tensor | None) -> Tensor:
+        parts = [] if logits is None else [logits.cpu().float()]
+        for name, values in found.items():
+            transformed = TRANSFORMS.get(name, np.asarray)(values)
+            parts.append(torch.from_numpy(transformed).float())
+        return torch.stack(parts, dim=-1)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Frozen statistics and weights of columns, and how a score becomes a probability.
+
+    Args:
+        columns: their names; the network alone where nothing is combined.
+        mean: what is taken off each.
+        spread: what each is divided by.
+        weights: what each then counts.
+        calibration: slope and intercept of the log-odds, for as many edges as even non-edges.
+        facts: how it was fitted.
+
+    >>> bare = Scorer.bare()
+    >>> Scorer.from_json(bare.to_json()) == bare
+    True
+    """
+
+    columns: tuple[str, ...]
+    mean: tuple[float, ...]
+    spread: tuple[float, ...]
+    weights: tuple[float, ...]
+    calibration: tuple[float, float] = (1.0, 0.0)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def bare(cls, **facts: Any) -> Scorer:
+        """The network's logit as it is."""
+        return cls((NETWORK,), (0.0,), (1.0,), (1.0,), facts=facts)
+
+    @property
+    def kind(self) -> str:
+        return NETWORK if self.columns == (NETWORK,) else "combined"
+
+    def terms(self, columns: Tensor) -> Tensor:
+        """What each column adds to the score, ``[..., c] -> [..., c]``."""
+        mean, spread, weights = (
+            torch.tensor(values, dtype=columns.dtype)
+            for values in (self.mean, self.spread, self.weights)
+        )
+        return (columns - mean) / spread * weights
+
+    def probability(self, scores: Tensor) -> Tensor:
+        """How likely an edge is where edges and even non-edges are as many."""
+        slope, intercept = self.calibration
+        return torch.sigmoid(slope * scores.double() + intercept)
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": self.kind, **vars(self)}, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Scorer:
+        try:
+            found = json.loads(text)
+            del found["kind"]
+            lists = ("columns", "mean", "spread", "weights", "calibration")
+            scorer = cls(**{**found, **{name: tuple(found[name]) for name in lists}})
+            if len({len(getattr(scorer, name)) for name in lists[:4]}) != 1:
+                raise ValueError("columns, mean, spread and weights are not as many")
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"this is no scorer: {error}; fit the run again") from None
+        return scorer
+
+
+@dataclass(frozen=True, eq=False)
+class PairScorer:
+    """A scorer on one message graph: answers for pairs and for rows.
+
+    Args:
+        scorer: the weights.
+        columns: the columns that it names, in its order.
+    """
+
+    scorer: Scorer
+    columns: Columns
+
+    @classmethod
+    def of(cls, scorer: Scorer, graph: Graph, network: PairScores | None = None) -> PairScorer:
+        return cls(scorer, Columns.of(graph, network, scorer.columns))
+
+    def score(self, pairs: Tensor) -> Tensor:
+        """``[2, P] -> [P]``"""
+        return self.scorer.terms(self.columns.pairs(pairs)).sum(-1)
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """Scores against all nodes, ``[n] -> [n, N]``, in blocks of bounded memory."""
+        size = max(1, BLOCK_NUMBERS // self.columns.rules.graph.num_nodes)
+        parts = [self.scorer.terms(self.columns.rows(part)).sum(-1) for part in nodes.split(size)]
+        return torch.cat(parts)
+
+    def shares(self, pairs: Tensor) -> dict[str, Tensor]:
+        """What each column adds to the scores of pairs, ``[P]`` each; they add up to them."""
+        terms = self.scorer.terms(self.columns.pairs(pairs))
+        return dict(zip(self.scorer.columns, terms.unbind(-1), strict=True))
+
+    def probability(self, pairs: Tensor) -> Tensor:
+        return self.scorer.probability(self.score(pairs))

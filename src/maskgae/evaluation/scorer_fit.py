@@ -1,0 +1,221 @@
+r"""Fitting the scorer on validation pairs.
+
+The weights minimise, over validation pairs asked from both ends,
+
+.. math::
+
+    -\log \frac{e^{s(u, v)}}{\sum_{w \in C(u)} e^{s(u, w)}} + \frac{\lambda}{2} |w|^2,
+
+where :math:`C(u)` are all nodes but :math:`u` and its known neighbours, of which :math:`v` stays.
+Candidates that the scores themselves picked would teach it to distrust the network.
+
+Fitted on one half of the validation pairs it has to rank the other half better than the bare
+network does, in the mean of both ways round; else the bare network is what comes out. With fewer
+than :data:`LEAST_PAIRS` pairs nothing is fitted: the weights are :data:`FIXED`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from torch import Tensor
+
+from maskgae.base.rng import Stream
+from maskgae.data.graph import Graph
+from maskgae.evaluation.method import Validation
+from maskgae.evaluation.ranking import EXACT_NODES, left_out_flags, mean_ranks
+from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, Columns, Scorer
+
+#: Weights of standardised columns where there are too few pairs to fit any.
+FIXED = {
+    NETWORK: 1.5,
+    "common_neighbours": 0.1,
+    "resource_allocation": 0.1,
+    "three_steps": 0.1,
+    "smoothed_cosine": 0.5,
+    "twice_smoothed_cosine": 0.2,
+}
+LEAST_PAIRS = 100
+#: Ends that the weights are fitted on, at most.
+QUERIES = 600
+WEIGHT_DECAY = 1e-3
+#: Numbers that hold the columns of all candidates of all queries, 256 MB in float32.
+MOST_NUMBERS = 2**26
+
+Floats = NDArray[np.float64]
+
+
+def fit_scorer(columns: Columns, validation: Validation, known: Graph, stream: Stream) -> Scorer:
+    """Fits the weights on validation pairs, and decides whether they are used at all.
+
+    Args:
+        columns: on the training graph, of which the validation pairs are no edges.
+        validation: the pairs that the epoch was not chosen on, with non-edges to calibrate on.
+        known: the graph of training and all validation pairs, which are no candidates.
+        stream: where samples of queries and candidates, and the halves, come from.
+    """
+    queries = Queries.of(columns, validation.pairs, known, stream)
+    names = columns.names
+    facts: dict[str, Any] = {"pairs": validation.pairs.shape[1], "queries": queries.count}
+    if validation.pairs.shape[1] < LEAST_PAIRS:
+        weights = np.array([FIXED.get(name, 0.0) for name in names])
+        facts["fixed"] = True
+    else:
+        figures = queries.cross_fitted(stream.at("halves"), NETWORK in names)
+        facts |= figures
+        if figures["combined"] <= figures.get(NETWORK, -1.0):
+            return calibrated(Scorer.bare(**facts), columns, validation)
+        weights = queries.fitted(np.arange(queries.count))
+    mean, spread = queries.mean.tolist(), queries.spread.tolist()
+    scorer = Scorer(names, tuple(mean), tuple(spread), tuple(weights.tolist()), facts=facts)
+    return calibrated(scorer, columns, validation)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Ends of validation pairs with the standardised columns of all their candidates.
+
+    Shapes:
+        - **pair:** ``[Q]``, which pair each belongs to
+        - **found:** ``[Q, c]``, columns of the partner
+        - **others:** ``[Q, C, c]``, columns of the candidates
+        - **left_out:** ``[Q, C]`` bool, those that are none
+        - **mean**, **spread:** ``[c]``
+    """
+
+    pair: Tensor
+    found: Tensor
+    others: Tensor
+    left_out: Tensor
+    mean: Tensor
+    spread: Tensor
+
+    @classmethod
+    def of(cls, columns: Columns, pairs: Tensor, known: Graph, stream: Stream) -> Queries:
+        """Asks pairs from both ends; of large graphs against a sample of the nodes."""
+        width, nodes = len(columns.names), known.num_nodes
+        candidates = torch.arange(nodes)
+        if nodes > EXACT_NODES:
+            drawn = torch.randperm(nodes, generator=stream.at("candidates").torch())
+            candidates = drawn[: MOST_NUMBERS // (QUERIES * width)].sort().values
+        most = max(1, min(QUERIES, MOST_NUMBERS // (candidates.numel() * width)) // 2)
+        order = torch.randperm(pairs.shape[1], generator=stream.at("queries").torch())[:most]
+        asked = torch.cat([pairs[:, order], pairs[:, order].flip(0)], dim=1)
+        others = _candidate_columns(columns, asked[0], candidates, nodes)
+        flags = left_out_flags(known, asked, candidates)
+        kept = others[~flags]
+        mean, spread = kept.double().mean(0), kept.double().std(0)
+        spread = torch.where(spread > 0, spread, 1.0)
+        others.sub_(mean.float()).div_(spread.float())
+        found = (columns.pairs(asked) - mean.float()) / spread.float()
+        return cls(order.repeat(2), found, others, flags, mean, spread)
+
+    @property
+    def count(self) -> int:
+        return self.pair.numel()
+
+    def fitted(self, chosen: NDArray[np.int64]) -> Floats:
+        """The weights that rank the partners of some queries best, by L-BFGS, ``[c]``."""
+        found, others = self.found[chosen], self.others[chosen]
+        flags, count = self.left_out[chosen], chosen.size
+
+        def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
+            w = torch.from_numpy(weights).float()
+            own = found @ w
+            logits = (others @ w).masked_fill_(flags, -torch.inf)
+            total = torch.logaddexp(logits.logsumexp(1), own)
+            # [Q], [Q, C]: what the softmax gives to the partner and to the others
+            right, wrong = (own - total).exp(), (logits - total.unsqueeze(1)).exp()
+            gradient = ((right - 1) @ found + wrong.view(-1) @ others.flatten(0, 1)) / count
+            loss = float((total - own).double().mean()) + float(
+                WEIGHT_DECAY / 2 * weights @ weights
+            )
+            return loss, gradient.double().numpy() + WEIGHT_DECAY * weights
+
+        start = np.zeros(found.shape[1])
+        best: Floats = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B").x
+        return best
+
+    def rank_mrr(self, weights: Floats, chosen: NDArray[np.int64]) -> float:
+        """The mean of 1 / rank of the partners of some queries."""
+        w = torch.from_numpy(weights).float()
+        logits = (self.others[chosen] @ w).masked_fill_(self.left_out[chosen], torch.nan)
+        return float((1 / mean_ranks(self.found[chosen] @ w, logits)).mean())
+
+    def cross_fitted(self, stream: Stream, network: bool) -> dict[str, float]:
+        """Rank MRR of pairs that the weights have not seen, beside that of the network alone."""
+        distinct = self.pair.unique()
+        half = distinct[stream.numpy().permutation(distinct.numel())[::2]]
+        first = torch.isin(self.pair, half).numpy()
+        sides = [np.flatnonzero(first), np.flatnonzero(~first)]
+        bare = np.zeros(self.found.shape[1])
+        bare[0] = 1.0
+        ways = list(zip(sides, reversed(sides), strict=True))
+        combined = [self.rank_mrr(self.fitted(one), other) * other.size for one, other in ways]
+        figures = {"combined": sum(combined) / self.count}
+        return figures | ({NETWORK: self.rank_mrr(bare, np.arange(self.count))} if network else {})
+
+
+def calibrated(scorer: Scorer, columns: Columns, validation: Validation) -> Scorer:
+    """The scorer with Platt's slope and intercept, from validation pairs and even non-edges."""
+    names = list(columns.names)
+    places = [names.index(name) for name in scorer.columns]
+    scores = [
+        scorer.terms(columns.pairs(pairs)[:, places]).sum(-1).double().numpy()
+        for pairs in (validation.pairs, validation.negatives)
+    ]
+    return replace(scorer, calibration=platt(*scores))
+
+
+def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
+    r"""Slope and intercept of :math:`\sigma(a s + b)` by maximum likelihood (Platt, 1999).
+
+    The labels are :math:`(n_+ + 1) / (n_+ + 2)` and :math:`1 / (n_- + 2)`, which keeps the slope
+    finite where scores tell both kinds apart.
+
+    >>> slope, intercept = platt(np.array([1.0, 2.0]), np.array([-1.0, -2.0]))
+    >>> round(slope, 3) > 0, round(intercept, 6) == 0
+    (True, True)
+    """
+    scores = np.concatenate([positive, negative])
+    labels = np.concatenate(
+        [
+            np.full(positive.size, (positive.size + 1) / (positive.size + 2)),
+            np.full(negative.size, 1 / (negative.size + 2)),
+        ]
+    )
+    centre, scale = scores.mean(), scores.std() or 1.0
+    units = (scores - centre) / scale
+
+    def value_and_gradient(line: Floats) -> tuple[float, Floats]:
+        odds = line[0] * units + line[1]
+        wrong = 1 / (1 + np.exp(-np.clip(odds, -500, 500))) - labels
+        loss = float((np.logaddexp(0, odds) - labels * odds).mean())
+        return loss, np.array([(wrong * units).mean(), wrong.mean()])
+
+    slope, intercept = minimize(value_and_gradient, np.zeros(2), jac=True, method="L-BFGS-B").x
+    return float(slope / scale), float(intercept - slope * centre / scale)
+
+
+def _candidate_columns(
+    columns: Columns, ends: Tensor, candidates: Tensor, num_nodes: int
+) -> Tensor:
+    """Columns of ends against candidates, ``[Q], [C] -> [Q, C, c]``, block by block."""
+    out = torch.empty(ends.numel(), candidates.numel(), len(columns.names))
+    whole = candidates.numel() == num_nodes
+    size = max(1, BLOCK_NUMBERS // candidates.numel())
+    for start in range(0, ends.numel(), size):
+        part = ends[start : start + size]
+        if whole:
+            out[start : start + size] = columns.rows(part)
+        else:
+            pairs = torch.stack(
+                [part.repeat_interleave(candidates.numel()), candidates.repeat(part.numel())]
+            )
+            out[start : start + size] = columns.pairs(pairs).view(part.numel(), -1, out.shape[2])
+    return out
