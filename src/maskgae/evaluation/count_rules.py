@@ -15,6 +15,7 @@ edge are exactly :math:`u v b v`, :math:`u a u v` and, in both kinds, :math:`u v
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np

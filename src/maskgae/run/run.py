@@ -41,8 +41,8 @@ class Run:
         net: the trained network.
         source: the graph with all its edges and the features that the network reads, and what its
             user calls things.
-        held_out: pairs and negative samples by the names in :data:`~maskgae.run.files.HELD_OUT`; empty where the
-            training saw every edge.
+        held_out: pairs and negative samples by the names in
+            :data:`~maskgae.run.files.HELD_OUT`; empty where the training saw every edge.
         structural: what made the features, where the graph brought none.
         history: a row for each epoch.
         record: settings, metrics, heuristic baselines, audit, times.
