@@ -122,7 +122,7 @@ def test_links_to_select_or_to_test_on_are_missed_before_the_training(
         return lambda row: pytest.fail("trained")
 
     with pytest.raises(InputError, match=words):
-        evaluate(quick_cell("link", **{missing: 0.0}), [0], listener=no_training)
+        evaluate(quick_cell("link", **{missing: 0.0}), [0], on_epoch=no_training)
 
 
 def test_a_method_that_learns_from_labels_is_refused_on_links() -> None:

@@ -64,7 +64,7 @@ err = Console(stderr=True, highlight=False)
 
 
 class TrainingProgress:
-    """A bar for one training, fed by the loop's listener."""
+    """A bar for one training, fed by the loop after every epoch."""
 
     def __init__(self, progress: Progress, label: str, epochs: int) -> None:
         self.progress = progress

@@ -24,7 +24,7 @@ from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
 from maskgae.evaluation.heuristics import link_heuristics
-from maskgae.evaluation.method import FittedScores, Listener, Validation
+from maskgae.evaluation.method import FittedScores, OnEpoch, Validation
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 
@@ -42,7 +42,7 @@ class LinkMethod(Protocol[ScoresLinks]):
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> ScoresLinks: ...
 
 
@@ -111,7 +111,7 @@ def link_task(
     settings: Settings,
     *,
     audit: Mapping[str, Any],
-    listener: Listener | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> tuple[Outcome, ScoresLinks]:
     """Fits a method on a split's training graph and scores its test pairs once.
 
@@ -122,7 +122,7 @@ def link_task(
         split: what of them is trained on and what is held out.
         settings: the seed, what the test sees, how many hard negatives.
         audit: what an audit of the split found.
-        listener: called after every epoch.
+        on_epoch: called after every epoch.
     """
     if not split.test.shape[1]:
         raise InputError(
@@ -130,7 +130,7 @@ def link_task(
             "without a test by 'maskgae fit --holdout 0'"
         )
     stream, started = Stream(settings.seed), time.perf_counter()
-    fitted = method.fit(split.train, validation_pairs(split, settings), stream, listener)
+    fitted = method.fit(split.train, validation_pairs(split, settings), stream, on_epoch)
     trained = time.perf_counter()
     messages = split.messages(settings.split.message_edges)
     hard = settings.split.hard_negatives

@@ -18,7 +18,7 @@ from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 
 #: Called after each epoch with its row of the history.
-Listener = Callable[[Mapping[str, Any]], None]
+OnEpoch = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Method(Protocol):
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> Fitted:
         """Learns from the training graph, stopping on the validation pairs where there are any."""
 

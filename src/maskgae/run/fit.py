@@ -25,7 +25,7 @@ from maskgae.data.splits import LinkSplit, split_links
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.link_task import link_task, validation_pairs
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.evaluation.record import link_protocol, make_record
 from maskgae.nn.network import MaskGAENet
@@ -246,16 +246,16 @@ def _prepared(graph: Graph, settings: Settings, holdout: bool) -> _Task:
 
 
 def _trained(
-    method: _OwnMethod, settings: Settings, task: _Task, listener: Listener
+    method: _OwnMethod, settings: Settings, task: _Task, on_epoch: OnEpoch
 ) -> tuple[Outcome, FittedMaskGAE]:
     if task.split is None:
-        fitted = method.fit(task.graph, None, Stream(settings.seed), listener)
+        fitted = method.fit(task.graph, None, Stream(settings.seed), on_epoch)
         seconds = sum(row["seconds"] for row in fitted.state.history)
         times = {"train": seconds, "evaluate": 0.0}
         return Outcome(settings.seed, {}, {}, {}, fitted.facts, times), fitted
     audit, untrained = audit_split(task.graph, task.split), MaskGAEMethod(settings).untrained
     return link_task(
-        method, untrained, task.graph, task.split, settings, audit=audit, listener=listener
+        method, untrained, task.graph, task.split, settings, audit=audit, on_epoch=on_epoch
     )
 
 
@@ -291,9 +291,9 @@ class _OwnMethod(MaskGAEMethod):
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedMaskGAE:
-        fitted = super().fit(graph, validation, stream, listener)
+        fitted = super().fit(graph, validation, stream, on_epoch)
         self.callback.on_part("scoring")
         return fitted
 

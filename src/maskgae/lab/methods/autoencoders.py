@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from maskgae.base.rng import Stream, isolated_rng
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.lab.methods.vectors import FittedVectors
@@ -83,7 +83,7 @@ class Autoencoder:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedVectors:
         view = View.of(graph, self.device)
         with isolated_rng(stream.at("weights", "library")):
@@ -95,7 +95,7 @@ class Autoencoder:
 
         judge = link_judge(score, validation)
         parameters = model.encoder.parameters()
-        loop = Loop(model, self.recipe, update, judge, listener, parameters)
+        loop = Loop(model, self.recipe, update, judge, on_epoch, parameters)
         return FittedVectors(model.encode, loop.run(), self.device)
 
     def _model(self, in_channels: int, stream: Stream) -> Any:

@@ -15,7 +15,7 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.lab.methods.vectors import FittedVectors
@@ -41,7 +41,7 @@ class EndToEndSAGE:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedVectors:
         view, non_edges = View.of(graph, self.device), NonEdges(graph)
         layers = [SAGEConv(view.x.num_columns, self.hidden), SAGEConv(self.hidden, self.dim)]
@@ -54,5 +54,5 @@ class EndToEndSAGE:
             return pair_loss(z, Dot(), pairs, negatives.to(self.device), bce, None)
 
         judge = link_judge(lambda pairs: dot_logits(stack(view), pairs), validation)
-        facts = Loop(stack, self.recipe, update, judge, listener).run()
+        facts = Loop(stack, self.recipe, update, judge, on_epoch).run()
         return FittedVectors(stack, facts, self.device)

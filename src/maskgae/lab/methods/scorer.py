@@ -28,8 +28,8 @@ from maskgae.evaluation.method import (
     Embeds,
     Fitted,
     FittedScores,
-    Listener,
     Method,
+    OnEpoch,
     Scores,
     Validation,
 )
@@ -84,9 +84,9 @@ class WithScores:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedScores:
-        fitted = self.method.fit(graph, validation, stream, listener)
+        fitted = self.method.fit(graph, validation, stream, on_epoch)
         if self.anew:
             return fit_scorer(fitted, graph, validation, stream.at("scorer"))
         return as_scorer(fitted, graph, validation, stream)
