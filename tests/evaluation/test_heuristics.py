@@ -1,4 +1,4 @@
-"""Sanity rows agree with NetworkX and with values worked out by hand."""
+"""Heuristic baselines agree with NetworkX and with values worked out by hand."""
 
 import networkx
 import numpy as np

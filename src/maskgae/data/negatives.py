@@ -60,7 +60,7 @@ class NonEdges:
         self.count = graph.num_nodes * (graph.num_nodes - 1) // 2 - graph.num_pairs
         if self.count <= 0:
             raise InputError(
-                f"{graph.name} has no non-edges to serve as negatives: all pairs of its "
+                f"{graph.name} has no non-edges to serve as negative samples: all pairs of its "
                 f"{graph.num_nodes:,} nodes are edges; use a graph that lacks some"
             )
         # [M], non-edges before each edge

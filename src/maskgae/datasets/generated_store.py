@@ -51,7 +51,7 @@ def generate_store(
 ) -> Store:
     """Draws a graph chunk by chunk and sorts it on the disk.
 
-    Memory holds some numbers a node, never the pairs; see
+    Memory holds some numbers per node, never the pairs; see
     :func:`~maskgae.datasets.generated.generate` for the model and its settings.
     """
     request = {**locals()}

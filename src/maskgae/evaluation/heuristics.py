@@ -1,4 +1,4 @@
-r"""Sanity rows: what simple counts and raw features reach without any learning.
+r"""Heuristic baselines: what simple counts and raw features reach without any learning.
 
 With neighbours :math:`\Gamma(u)`, degrees :math:`d_u` and features :math:`x_u`, the pair
 :math:`(u, v)` scores

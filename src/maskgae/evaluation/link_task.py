@@ -126,7 +126,7 @@ def link_task(
     """
     if not split.test.shape[1]:
         raise InputError(
-            "split.test = 0 leaves no pairs to test on: hold out a share such as 0.1, or train "
+            "split.test = 0 leaves no edges to test on: hold out a share such as 0.1, or train "
             "without a test by 'maskgae fit --holdout 0'"
         )
     stream, started = Stream(settings.seed), time.perf_counter()
@@ -158,7 +158,7 @@ def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
     training = settings.training
     if training.select != "last" or training.patience:
         raise InputError(
-            f"split.val = {settings.split.val:g} leaves no pairs to select an epoch on: set "
+            f"split.val = {settings.split.val:g} leaves no edges to select an epoch on: set "
             "training.select=last and training.patience=0, or hold out a share such as 0.05"
         )
     return None

@@ -17,13 +17,13 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 
-#: Called after each epoch with its row of the history.
+#: A callback: called after each epoch with its row of the history.
 OnEpoch = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Held-out pairs and non-edges on which a training is stopped, ``[2, V]`` each."""
+    """Held-out edges and negative samples on which a training run is stopped, ``[2, V]`` each."""
 
     pairs: Tensor
     negatives: Tensor
@@ -39,7 +39,7 @@ class Fitted(Protocol):
 @runtime_checkable
 class Embeds(Protocol):
     def embed(self, graph: Graph) -> Tensor:
-        """A vector for each node, ``[N, D]``."""
+        """The node embeddings, one row per node, ``[N, D]``."""
 
 
 @runtime_checkable

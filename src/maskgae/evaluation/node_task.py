@@ -64,7 +64,7 @@ class Judge:
         return row
 
     def feature_rows(self) -> dict[str, Metrics]:
-        """The sanity rows that need no network: raw features, and twice-propagated ones."""
+        """The baselines that need no network: raw features and SGC features (smoothed twice)."""
         if self.graph.features is None:
             return {}
         rows = {"raw_features": self.embedding(self.graph.features.scipy())}

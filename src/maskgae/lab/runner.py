@@ -32,7 +32,14 @@ def evaluate(
     device: str = "cpu",
     on_epoch: Callable[[int], OnEpoch | None] = lambda seed: None,
 ) -> dict[str, Any]:
-    """Independent runs of one cell, one after the other, and their record."""
+    """Independent runs of one cell, one after the other, and their record.
+
+    Args:
+        cell: what is run.
+        seeds: one run each.
+        device: where to compute.
+        on_epoch: gives the callback of a seed's run.
+    """
     started = time.perf_counter()
     graph = cached_dataset(cell.dataset)
     load_s = time.perf_counter() - started

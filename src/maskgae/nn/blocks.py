@@ -53,7 +53,7 @@ class Blocks:
 
     Shapes:
         - **nodes:** ``[n_0]``, the input of the first layer; the seeds come first
-        - **adjacencies:** one a layer, the first layer's first; the last has the seeds as rows
+        - **adjacencies:** one per layer, the first layer's first; the last has the seeds as rows
     """
 
     nodes: Tensor
@@ -63,7 +63,7 @@ class Blocks:
 class Sampler:
     """Cuts blocks out of what is visible of a graph.
 
-    Its memory is a number a node, made once; a block costs no more than its own size.
+    Its memory is a number per node, made once; a block costs no more than its own size.
 
     Args:
         graph: the training graph.
@@ -90,7 +90,7 @@ class Sampler:
 
         Args:
             seeds: different nodes.
-            fanouts: neighbours of a node to keep, one number a hop from the seeds on;
+            fanouts: neighbours sampled per hop: how many of a node to keep, from the seeds on;
                 :data:`ALL` keeps every one.
             stream: where the draws come from; needed where a fan-out is not :data:`ALL`.
 

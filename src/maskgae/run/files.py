@@ -255,7 +255,7 @@ def write_embeddings(
 
 
 def read_embeddings(path: Path, num_nodes: int) -> NDArray[np.float32]:
-    """The vectors of a table that :func:`write_embeddings` wrote, ``[N, D]``."""
+    """The embeddings of a table that :func:`write_embeddings` wrote, ``[N, D]``."""
     table = ParquetTable(open_file(path, (".parquet",)))
     columns = table.read(range(1, len(table.names)))
     vectors = np.stack([column.to_numpy() for column in columns], axis=1)

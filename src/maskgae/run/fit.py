@@ -260,7 +260,7 @@ def _trained(
 
 
 def _embedded(net: MaskGAENet, graph: Graph, here: Ranks) -> Any:
-    """Every node's vector, each rank computing its rows; left to the run where there is one."""
+    """Every node's embedding, each rank computing its rows; left to the run where there is one."""
     if here.alone:
         return None
     own = net.embed(graph, here.rows(graph.num_nodes))

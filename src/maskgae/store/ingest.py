@@ -8,9 +8,9 @@ rows        both directions of every pair by row: the pairs sorted by their othe
 nodes       features and labels of the table
 ==========  ===========================================================================
 
-What memory holds at a time is a run of keys and a few numbers a node, never the edges; the ids and
-the table of nodes must fit. A stage that has ended leaves a note in ``.work/``; an ingest that was
-killed goes on after the last one that ended, and ends with the same bytes. The graph is the one
+What memory holds at a time is a run of keys and a few numbers per node, never the edges; the ids
+and the table of nodes must fit. A stage that has ended leaves a note in ``.work/``; an ingest that
+was killed goes on after the last one that ended, and ends with the same bytes. The graph is the one
 that :func:`~maskgae.io.build.build_graph` makes of the same files.
 """
 

@@ -155,7 +155,7 @@ class Trainer:
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), limit)
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
             raise RunError(
-                f"the training diverged in epoch {self.state.epoch}: loss {loss.item():g}, "
+                f"the training run diverged in epoch {self.state.epoch}: loss {loss.item():g}, "
                 f"gradient norm {norm.item():g}, learning rate {self.config.lr:g}; "
                 f"lower training.lr or check the scale of the features{self._way_back()}"
             )

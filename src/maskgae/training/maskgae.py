@@ -77,7 +77,7 @@ class MaskGAEMethod:
         return FittedMaskGAE(net, trainer.run())
 
     def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
-        """The network before its first step: one of the sanity rows."""
+        """The network before its first step: one of the baselines."""
         net = MaskGAENet.for_graph(graph, self.settings)
         net.reset_parameters(stream.at("weights"))
         return net.to(self.device)

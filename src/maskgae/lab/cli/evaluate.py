@@ -42,7 +42,7 @@ def evaluate(
     quiet: Quiet = False,
     json: JsonFile = None,
 ) -> None:
-    """Train and score on a named dataset: independent runs, with sanity rows and a leak audit."""
+    """Train and score on a named dataset: independent runs, heuristic baselines, a leak audit."""
     from maskgae.base.files import write_json
     from maskgae.lab import make_cell
 

@@ -21,7 +21,7 @@ Figure = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The published settings of a training.
+    """The published settings of a training run.
 
     Args:
         epochs: at most this many updates.
@@ -106,7 +106,7 @@ class Loop:
         loss = self.update(epoch)
         if not torch.isfinite(loss):
             raise RunError(
-                f"the training diverged in epoch {epoch}: loss {loss.item():g}, learning rate "
+                f"the training run diverged in epoch {epoch}: loss {loss.item():g}, learning rate "
                 f"{self.recipe.lr:g}; check the scale of the features"
             )
         optimizer.zero_grad()

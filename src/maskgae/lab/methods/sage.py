@@ -2,8 +2,9 @@ r"""GraphSAGE trained end to end to predict links.
 
 Two layers of mean aggregation (Hamilton, Ying and Leskovec, NeurIPS 2017), an inner-product
 decoder and cross-entropy on logits, :math:`\log(1 + e^{-s_{uv}})` over the training pairs and
-:math:`\log(1 + e^{s_{uv}})` over as many non-edges. Nothing is masked: the pairs to predict are
-the edges that messages take. Widths are MaskGAE's, 128 and 64, with dropout 0.5 and Adam 0.01.
+:math:`\log(1 + e^{s_{uv}})` over as many negative samples (non-edges). Nothing is masked: the
+pairs to predict are the message-passing edges. Widths are MaskGAE's, 128 and 64, with dropout 0.5
+and Adam 0.01.
 """
 
 from __future__ import annotations

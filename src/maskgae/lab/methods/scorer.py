@@ -6,8 +6,9 @@ the training graph, the logit of a pair is
 .. math::
     s_{uv} = \mathrm{MLP}(z_u \odot z_v),
 
-trained by cross-entropy on training pairs and on non-edges of the training graph, and selected by
-validation AUC. At the test the embedding is that of the message graph, scaled as in training.
+trained by cross-entropy on training pairs and on negative samples (non-edges) of the training
+graph, and selected by validation AUC. At the test the embedding is that of the message graph,
+scaled as in training.
 """
 
 from __future__ import annotations

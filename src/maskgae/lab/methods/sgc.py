@@ -1,4 +1,4 @@
-"""Twice-propagated features as an embedding: nothing is learnt.
+"""SGC features (smoothed twice) as an embedding: nothing is learnt.
 
 The simplified graph convolution of Wu et al. (ICML 2019). It only embeds, so links are scored by
 the scorer that every frozen embedding gets.
