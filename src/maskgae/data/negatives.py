@@ -1,4 +1,4 @@
-r"""Negatives: uniform draws from the pairs that are not edges, without rejection.
+r"""Negative samples: uniform draws from the non-edges, without rejection.
 
 The :math:`N (N - 1) / 2` pairs :math:`u < v` are numbered row by row,
 
@@ -76,7 +76,7 @@ class NonEdges:
 
         The draws are sorted before they are looked up: ascending queries walk through the
         edges in order (a fifth of the time of random ones at a million), and so do the gathers
-        of node vectors later on. Their order carries no information: they all are negatives.
+        of node embeddings later on. Their order carries no information: they all are negatives.
         """
         return self._pairs(stream.numpy().integers(self.count, size=count))
 

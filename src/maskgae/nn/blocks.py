@@ -4,9 +4,10 @@ To compute the last layer for some seeds, the layer before it is needed for the 
 neighbours, the one before that for these and theirs, and so on. Each layer gets its own
 :class:`~maskgae.nn.adjacency.Adjacency`, whose destinations are the sources of the next layer.
 
-With all neighbours, blocks give the seeds exactly what the whole visible graph would. With a
-fan-out :math:`f`, a node of :math:`d > f` visible neighbours keeps :math:`f` of them, drawn
-uniformly without replacement, and each stands for :math:`d / f` of them:
+With all neighbours, blocks give the seeds exactly what the whole visible graph would. With
+:math:`f` neighbours sampled per hop (the fan-out), a node of :math:`d > f` visible neighbours
+keeps :math:`f` of them, drawn uniformly without replacement, and each stands for
+:math:`d / f` of them:
 
 =====  =====================================================================================
 GCN    entries weigh :math:`\frac{d_i}{f} / \sqrt{(d_i + 1)(d_j + 1)}`, with the degrees of the
