@@ -122,7 +122,9 @@ def _batches(found: Report) -> str:
             continue
         here = found[row.name]
         hops = ", ".join(map(str, here["fanouts"]))
-        kind = f"batches of {row.batch:,}, fan-out {hops}" if row.batch else "whole graph"
+        kind = (
+            f"batches of {row.batch:,}, {hops} neighbours per hop" if row.batch else "whole graph"
+        )
         reached = [f"{here['updates']:,}", f"{100 * here['auc']:.2f}"]
         cost = [f"{here['train_s']:.0f} s", f"{here['anonymous_mb']:,.0f} MiB", _load(here)]
         rows.append([row.graph, kind, *reached, *cost])

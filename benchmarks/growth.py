@@ -50,7 +50,7 @@ def _cost(sizes: list[Report]) -> str:
 
 
 def _training(sizes: list[Report]) -> str:
-    head = ["pairs", "updates", "neighbours a hop", "pairs a second", "fit", "held", "mapped"]
+    head = ["pairs", "updates", "neighbours per hop", "pairs per second", "fit", "held", "mapped"]
     head += ["validation AUC on the way", "test AUC", "best without training"]
     rows = []
     for found in (found for found in sizes if "fit" in found):

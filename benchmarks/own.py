@@ -28,6 +28,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.speed import RESULTS, ROOT
+from maskgae.base.display import ROW_NAMES
 from maskgae.base.rng import stream
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
@@ -70,7 +71,7 @@ def node_table(graph: Graph, ids: NDArray[Any]) -> pd.DataFrame:
 
 
 def measured(run: Path) -> Answer:
-    """Means of the record's metrics and sanity rows."""
+    """Means of the record's metrics and heuristic baselines."""
     record = json.loads((run / "metrics.json").read_text())
     rows = {"MaskGAE": record["metrics"], **record["sanity"]}
     return {
@@ -219,14 +220,14 @@ def blocks(report: Answer) -> dict[str, str]:
     for name, found in fitted.items():
         for row, values in found["rows"].items():
             cells = [f"{100 * values[key]:.1f}" if key in values else "" for key in COLUMNS]
-            rows.append([f"{name}: {row.replace('_', ' ')}", *cells])
+            rows.append([f"{name}: {ROW_NAMES.get(row, row)}", *cells])
     times = ", ".join(f"{name} {found['seconds']:.0f} s" for name, found in fitted.items())
     out = {"own-fit": markdown_table(["", *COLUMNS], rows) + f"\n\nTime of `fit`: {times}."}
     grew = report.get("new nodes", {}).items()
     out["own-new"] = "; ".join(f"{name}: AUC {100 * found['auc']:.1f}" for name, found in grew)
     for found in report.get("links", {}).values():
         shown = [
-            [name.replace("_", " "), *(f"{found['recall'][name][str(k)]:.3f}" for k in TOPS)]
+            [ROW_NAMES.get(name, name), *(f"{found['recall'][name][str(k)]:.3f}" for k in TOPS)]
             for name in found["recall"]
         ]
         out["own-links"] = markdown_table(["", *(f"top {k}" for k in TOPS)], shown)

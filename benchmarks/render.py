@@ -119,7 +119,7 @@ def _side(side: Report | None) -> str:
 
 
 def to_auc(report: Report) -> str:
-    head = ["", "trainings", "plain's best AUC", "plain", "ours", "faster by"]
+    head = ["", "training runs", "plain's best AUC", "plain", "ours", "faster by"]
     head += ["ours, updates as published", "faster by"]
     rows = []
     for name, case in _cases(report):

@@ -1,4 +1,4 @@
-"""A NetworkX graph in, vectors and missing links out."""
+"""A NetworkX graph in, embeddings and missing links out."""
 
 import networkx
 
@@ -7,7 +7,7 @@ from maskgae import MaskGAE
 graph = networkx.les_miserables_graph()
 model = MaskGAE(dim=32, random_state=0).fit(graph)
 
-print("vectors:", model.embedding_.shape)
+print("embeddings:", model.embedding_.shape)
 print("AUC on held-out pairs:", round(model.metrics_["auc"], 3))
 links = model.predict_links(top=3, nodes=["Cosette"])
 for target, score in zip(links["target"], links["score"], strict=True):

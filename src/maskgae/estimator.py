@@ -1,4 +1,4 @@
-"""The scikit-learn face of a run: fit a graph, get vectors, missing links and scores."""
+"""The scikit-learn face of a run: fit a graph, get embeddings, missing links and scores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         verbose: whether to log the training.
 
     Attributes:
-        embedding_: ``[N, D]``, the vectors of the fitted graph's nodes.
+        embedding_: ``[N, D]``, the embeddings of the fitted graph's nodes.
         node_names_: what they are called, ``[N]``.
         metrics_: what was measured on held-out edges and, with labels, by a probe.
         history_: a row for each epoch.
@@ -155,17 +155,18 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         return values
 
     def transform(self, X: Any = None, *, features: Any = None, **reading: Any) -> Any:
-        """Vectors of the fitted graph, or of another with the same kind of features, ``[N, D]``.
+        """Embeddings of the fitted graph, or of another with the same kind of features, ``[N, D]``.
 
-        A network with learnable node vectors knows only the nodes it was fitted on. Where features
-        came from structure, the fitted nodes must be among the other graph's, by their names.
+        A network with learnable node embeddings knows only the nodes it was fitted on. Where
+        features came from structure, the fitted nodes must be among the other graph's, by their
+        names.
         """
         run = self._run()
         found = run.embed() if X is None else run.embed(X, features=features, **reading)
-        return self._output(found.vectors, found.ids)
+        return self._output(found.values, found.ids)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Trains on a graph and returns its vectors."""
+        """Trains on a graph and returns its embeddings."""
         return self.fit(X, y, **fit_params).transform()
 
     def predict_links(self, top: int = 10, nodes: Any = None) -> Any:

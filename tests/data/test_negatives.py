@@ -106,7 +106,7 @@ def test_a_graph_without_edges_has_all_pairs_as_negatives() -> None:
 @pytest.mark.parametrize("num_nodes", [1, 2, 5])
 def test_a_complete_graph_has_no_negatives(num_nodes: int) -> None:
     graph = Graph.from_edges(all_pairs(num_nodes), num_nodes, name="K")
-    with pytest.raises(InputError, match=r"K has no non-edges to serve as negatives"):
+    with pytest.raises(InputError, match=r"K has no non-edges to serve as negative samples"):
         NonEdges(graph)
 
 

@@ -140,7 +140,7 @@ def test_ablate_runs_a_sweep(project: Path) -> None:
     (curves,) = json.loads((project / "sweep.json").read_text()).values()
     assert [point["value"] for point in curves["strict"]] == [4, 8]
     assert "encoder.dim=4" in text and "encoder.dim=8" in text
-    assert "one run a value cannot tell" in text
+    assert "one run per value cannot tell" in text
     assert list((project / "charts").iterdir())
 
 

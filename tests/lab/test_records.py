@@ -171,4 +171,6 @@ def test_defaults_stay() -> None:
     """
     golden = json.loads((ROOT / "tests" / "golden" / "defaults.json").read_text())
     defaults = {key: value for key, value in Settings().flat().items() if key not in APART}
-    assert json.loads(json.dumps(defaults)) == golden
+    now = json.loads(json.dumps(defaults))
+    assert {key: now.get(key) for key in golden} == golden
+    assert now.keys() == golden.keys(), "a new setting: write its default there, too"

@@ -107,13 +107,13 @@ def test_a_node_run_may_train_on_all_pairs_to_the_end() -> None:
     to_the_end = {"split.val": 0.0, "training.select": "last", "training.patience": 0}
     record = evaluate(quick_cell("node", **to_the_end), [0])
     assert record["facts"]["stopped"] == "epochs"
-    with pytest.raises(InputError, match="leaves no pairs to select an epoch on"):
+    with pytest.raises(InputError, match="leaves no edges to select an epoch on"):
         evaluate(quick_cell("node", **{**to_the_end, "training.select": "val_auc"}), [0])
 
 
 @pytest.mark.parametrize(
     ("missing", "words"),
-    [("split.val", "leaves no pairs to select an epoch on"), ("split.test", "--holdout 0")],
+    [("split.val", "leaves no edges to select an epoch on"), ("split.test", "--holdout 0")],
 )
 def test_links_to_select_or_to_test_on_are_missed_before_the_training(
     missing: str, words: str
@@ -122,7 +122,7 @@ def test_links_to_select_or_to_test_on_are_missed_before_the_training(
         return lambda row: pytest.fail("trained")
 
     with pytest.raises(InputError, match=words):
-        evaluate(quick_cell("link", **{missing: 0.0}), [0], listener=no_training)
+        evaluate(quick_cell("link", **{missing: 0.0}), [0], on_epoch=no_training)
 
 
 def test_a_method_that_learns_from_labels_is_refused_on_links() -> None:
@@ -146,9 +146,9 @@ def test_a_protocol_says_what_was_done() -> None:
     graph = generate(60, 200, num_features=4, communities=2)
     settings = Settings().updated({"training.epochs": 1})
     whole = fit(replace(graph, name="Collab"), settings, holdout=False).record["protocol"]
-    assert whole == {"split": "none: all pairs are trained on", "selection": "last"}
+    assert whole == {"split": "none: all edges are trained on", "selection": "last"}
     split = fit(replace(graph, name="Collab"), settings).record["protocol"]["split"]
-    assert split == "val 0.05, test 0.1 of the pairs, a new split a seed"
+    assert split == "val 0.05, test 0.1 of the edges, a new split per seed"
 
 
 def test_a_baseline_takes_no_settings_of_maskgae_and_its_record_has_none() -> None:

@@ -206,7 +206,7 @@ def test_a_mask_that_hides_nothing_is_drawn_again(kind: str, semantics: str) -> 
 
 
 def test_a_ratio_that_never_hides_anything_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"hid none of 5 pairs: raise mask\.p=1e-09"):
+    with pytest.raises(InputError, match=r"hid none of 5 edges: raise mask\.p=1e-09"):
         draw(SQUARE, MaskConfig(p=1e-9))
 
 

@@ -152,7 +152,7 @@ def test_node_vectors_serve_a_graph_without_features(graph: Graph) -> None:
     bare = Graph(graph.num_nodes, graph.pairs)
     net = MaskGAENet.for_graph(bare, settings(encoder__node_embedding=7))
     assert net.embed(bare).shape == (42, 14)
-    with pytest.raises(InputError, match="vectors of 42 nodes, but the graph has 3"):
+    with pytest.raises(InputError, match="embeddings of 42 nodes, but the graph has 3"):
         net.embed(Graph.from_edges([(0, 1)], 3))
 
 

@@ -82,8 +82,8 @@ def test_every_section_is_there(page: str) -> None:
         "calibration",
         "degree",
     }
-    assert "calibrated for as many edges as non-edges" in page
-    assert "chance of a pair to be hidden" in page, "a setting is explained by its own help"
+    assert "calibrated for as many edges as negative samples" in page
+    assert "chance of an edge to be hidden" in page, "a setting is explained by its own help"
 
 
 def test_tables_have_headings(page: str) -> None:

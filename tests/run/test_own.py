@@ -221,7 +221,7 @@ def test_learnable_vectors_refuse_new_nodes(files: Path, tmp_path: Path) -> None
     run("fit", files / "edges.csv", "--out", tmp_path / "run", *learn, *QUICK)
     grown = tmp_path / "grown.csv"
     grown.write_text((files / "edges.csv").read_text() + '"new","NA"\n')
-    with pytest.raises(InputError, match="learnt a vector"):
+    with pytest.raises(InputError, match="learnt an embedding"):
         run("embed", tmp_path / "run", "--edges", grown, "--out", tmp_path / "z.csv")
 
 
@@ -230,8 +230,8 @@ def test_batches_are_asked_for_or_refused(
 ) -> None:
     edges = ("fit", files / "edges.csv", "--out", tmp_path / "run", "--threads", "1")
     words = run(*edges, "--batch-pairs", "100", "--set", "training.max_steps=4")
-    assert "training on batches of 100 pairs with 10 neighbours a hop" in words
-    assert "edges a second" in words
+    assert "training on batches of 100 pairs with 10 neighbours sampled per hop" in words
+    assert "edges per second" in words
     settings = read_toml(tmp_path / "run" / "config.toml")
     assert (settings["training.batch_pairs"], settings["training.fanouts"]) == (100, [10])
     monkeypatch.setenv("MASKGAE_MEMORY", "1MB")

@@ -217,16 +217,16 @@ def test_a_killed_ingest_goes_on_and_ends_alike(
     ingest(edges, tmp_path / "whole", nodes=nodes)
     begun: list[str] = []
 
-    def listener(name: str) -> None:
+    def on_stage(name: str) -> None:
         begun.append(name)
         if name == stage and begun.count(stage) == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(edges, tmp_path / "store", nodes=nodes, listener=listener)
+        ingest(edges, tmp_path / "store", nodes=nodes, on_stage=on_stage)
     with pytest.raises(InputError, match="not a finished store"):
         open_store(tmp_path / "store")
-    ingest(edges, tmp_path / "store", nodes=nodes, listener=listener)
+    ingest(edges, tmp_path / "store", nodes=nodes, on_stage=on_stage)
     assert content(tmp_path / "store") == content(tmp_path / "whole")
     assert [begun.count(name) for name in dict.fromkeys(begun)].count(2) == 1
 
@@ -316,11 +316,11 @@ def test_a_killed_replacement_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(edges, out, force=True, listener=dying)
+        ingest(edges, out, force=True, on_stage=dying)
     assert open_store(out).graph.num_pairs == 1
     with pytest.raises(InputError, match="a store already"):
         ingest(edges, out)
-    assert ingest(edges, out, force=True, listener=dying).graph.num_pairs == 2
+    assert ingest(edges, out, force=True, on_stage=dying).graph.num_pairs == 2
     assert begun.count("ids") == 1 and begun.count("rows") == 2
     assert not (out / NEW).exists()
 
@@ -349,7 +349,7 @@ def test_a_file_that_grows_while_it_is_ingested(
     rows, grown = [ids[:2], ids[1:]], list[str]()
     write(rows)
     with pytest.raises(RunError, match="has changed while it was read"):
-        ingest(edges, out, listener=growing)
+        ingest(edges, out, on_stage=growing)
     assert not (out / "manifest.json").exists()
     ingest(edges, out).verify()
     assert_same(open_store(out), in_memory(edges))
@@ -369,7 +369,7 @@ def test_a_file_that_changes_at_any_stage(tmp_path: Path, stage: str, which: str
             write_csv(tmp_path / f"{which}.csv", rows[which], heads[which])
 
     with pytest.raises(RunError, match=rf"{which}\.csv has changed while it was read"):
-        ingest(edges, tmp_path / "store", nodes=nodes, listener=changing)
+        ingest(edges, tmp_path / "store", nodes=nodes, on_stage=changing)
     assert not (tmp_path / "store" / "manifest.json").exists()
     ingest(edges, tmp_path / "store", nodes=nodes).verify()
 

@@ -188,7 +188,7 @@ def test_averaged_weights_are_validated_and_kept(
     assert not same(averaged.net.state_dict(), plain.net.state_dict())
 
 
-def test_listeners_hear_every_epoch(graph: Graph) -> None:
+def test_on_epoch_hears_every_epoch(graph: Graph) -> None:
     heard: list[Any] = []
     net = MaskGAENet.for_graph(graph, settings())
     state = Trainer(net, graph, None, stream(0), heard.append).run()

@@ -26,7 +26,7 @@ ROW_NAMES = {
     "degree_product": "product of degrees",
     "feature_cosine": "feature cosine",
     "raw_features": "raw features",
-    "propagated_features": "twice-propagated features",
+    "propagated_features": "SGC features (smoothed twice)",
     "untrained": "untrained encoder",
 }
 

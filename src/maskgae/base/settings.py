@@ -26,11 +26,11 @@ class MaskConfig:
 
     kind: str = setting(
         "edge",
-        "edge: hide pairs at random; path: hide the pairs of random walks; none: plain autoencoder",
+        "edge: hide edges at random; path: hide the edges of random walks; none: plain autoencoder",
         choices=("edge", "path", "none"),
     )
     p: float = setting(
-        0.3, "edge masks: chance of a pair to be hidden", low=0, high=1, open_ends=True
+        0.3, "edge masks: chance of an edge to be hidden", low=0, high=1, open_ends=True
     )
     q: float = setting(
         0.2,
@@ -47,15 +47,15 @@ class MaskConfig:
     bias_q: float = setting(1.0, "path masks: node2vec's in-out parameter", low=0, open_ends=True)
     semantics: str = setting(
         "strict",
-        "strict: a target is invisible in both directions; reference: as the published code, "
-        "which draws each direction on its own",
+        "strict: a masked (supervision) edge is invisible in both directions; reference: as the "
+        "published code, which draws each direction on its own",
         choices=("strict", "reference"),
     )
 
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """The network that turns the visible graph into node vectors."""
+    """The network that turns the visible graph into node embeddings."""
 
     kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat"))
     layers: int = setting(2, "number of layers", low=1)
@@ -68,15 +68,17 @@ class EncoderConfig:
     activation: str = setting("elu", "after every layer", choices=("elu", "relu", "prelu", "none"))
     heads: int = setting(4, "attention heads of every layer but the last (gat)", low=1)
     node_embedding: int = setting(
-        0, "width of a learnable vector a node, beside or instead of features; 0: none", low=0
+        0, "width of a learnable embedding per node, beside or instead of features; 0: none", low=0
     )
 
 
 @dataclass(frozen=True)
 class DecoderConfig:
-    """The heads that predict hidden pairs and hidden degrees."""
+    """The heads that predict masked edges and masked degrees."""
 
-    kind: str = setting("mlp", "on the element-wise product of two nodes", choices=("mlp", "dot"))
+    kind: str = setting(
+        "mlp", "on the element-wise product of two embeddings", choices=("mlp", "dot")
+    )
     hidden: int = setting(32, "width of the hidden layers", low=1)
     layers: int = setting(2, "number of layers", low=1)
     dropout: float = setting(0.2, "dropout before every hidden layer", low=0, high=0.996)
@@ -87,16 +89,18 @@ class ObjectiveConfig:
     """What the training minimises."""
 
     loss: str = setting(
-        "bce", "loss on pairs; bce is the paper's", choices=("bce", "auc", "info_nce", "softmax")
+        "bce",
+        "loss on masked edges and negative samples; bce is the paper's",
+        choices=("bce", "auc", "info_nce", "softmax"),
     )
     alpha: float = setting(0.0, "weight of the degree loss", low=0)
     negatives: int = setting(
-        1, "non-edges drawn for each target; where they keep an end of it, for each end", low=1
+        1, "negative samples per masked edge; where they keep an end of it, per end", low=1
     )
     corrupt: str = setting(
         "none",
-        "none: non-edges are any, as published; or they keep an end of their target, the other "
-        "end drawn even: evenly, degree: by degree, mixed: half and half",
+        "none: negative samples are any non-edges, as published; or they keep an end of their "
+        "masked edge, the other drawn even: evenly, degree: by degree, mixed: half and half",
         choices=("none", "even", "degree", "mixed"),
     )
     temperature: float = setting(
@@ -124,17 +128,22 @@ class TrainingConfig:
     weight_decay: float = setting(5e-5, "weight decay of Adam", low=0)
     clip: float = setting(1.0, "largest norm of the gradient; 0: no clipping", low=0)
     average: float = setting(
-        0.0, "decay of the exponential moving average of the weights; 0: off", low=0, high=0.99999
+        0.0,
+        "decay of the exponential moving average (EMA) of the weights; 0: off",
+        low=0,
+        high=0.99999,
     )
-    batch_pairs: int = setting(0, "targets of one update; 0: all of them at once", low=0)
+    batch_pairs: int = setting(
+        0, "batch size: masked (supervision) edges per update; 0: all of them at once", low=0
+    )
     fanouts: tuple[int, ...] = setting(
         (),
-        "neighbours of a node that an update looks at, one number a hop from the targets on, the "
-        "last one for all further hops, -1 for all neighbours; empty: the whole visible graph",
+        "neighbours sampled per hop, one number per hop from the masked edges on, the last one for "
+        "all further hops, -1 for all neighbours; empty: the whole visible graph",
         low=-1,
     )
     epoch_steps: int = setting(
-        0, "end an epoch after this many updates; 0: when every target had its turn", low=0
+        0, "end an epoch after this many updates; 0: when every masked edge had its turn", low=0
     )
     checkpoint_every: str = setting(
         "60s",
@@ -157,7 +166,7 @@ class EmbeddingConfig:
         choices=("none", "l2", "l2_each"),
     )
     propagated: int = setting(
-        0, "hops of the raw features appended beside the layers, as in SGC; 0: none", low=0
+        0, "hops of smoothed features (SGC) appended beside the layers; 0: none", low=0
     )
 
 
@@ -179,15 +188,17 @@ class ProbeConfig:
 
 @dataclass(frozen=True)
 class SplitConfig:
-    """Which pairs are held out, and what the encoder may see when they are scored."""
+    """Which edges are held out, and what the encoder may see when they are scored."""
 
-    val: float = setting(0.05, "share of the pairs held out for validation", low=0, high=1)
-    test: float = setting(0.10, "share of the pairs held out for the test", low=0, high=1)
+    val: float = setting(0.05, "share of the edges held out for validation", low=0, high=1)
+    test: float = setting(0.10, "share of the edges held out for the test", low=0, high=1)
     message_edges: str = setting(
-        "train_val", "edges the encoder sees at the test", choices=("train", "train_val")
+        "train_val",
+        "message-passing edges of the encoder at the test",
+        choices=("train", "train_val"),
     )
     hard_negatives: int = setting(
-        0, "non-edges alike to an edge that each test pair is ranked against; 0: none", low=0
+        0, "hard negative samples that each test edge is ranked against; 0: none", low=0
     )
 
 
@@ -195,7 +206,7 @@ class SplitConfig:
 class Settings:
     """All settings of one run."""
 
-    seed: int = setting(0, "address of all randomness of the run", low=0)
+    seed: int = setting(0, "random seed of the run", low=0)
     mask: MaskConfig = field(default_factory=MaskConfig)
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     decoder: DecoderConfig = field(default_factory=DecoderConfig)

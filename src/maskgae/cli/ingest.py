@@ -63,7 +63,7 @@ def ingest_files(
         raise InputError("--label names a column of --nodes, and no --nodes was given")
     common: Any = {
         "force": force,
-        "listener": None if quiet else lambda stage: screen.err.print(f"{stage} ..."),
+        "on_stage": None if quiet else lambda stage: screen.err.print(f"{stage} ..."),
     }
     if generate is not None:
         store = generate_store(out, **_request(generate), **common)

@@ -73,7 +73,8 @@ def fit(
         int | None,
         typer.Option(
             min=0,
-            help="Edges of one update on sampled neighbourhoods; 0: the whole graph at once. "
+            help="Batch size: masked edges per update, on sampled neighbourhoods; 0: the whole "
+            "graph at once. "
             "Left out, the memory decides.",
         ),
     ] = None,
@@ -87,7 +88,7 @@ def fit(
     checkpoint_every: CheckpointEvery = None,
     config: ConfigFile = None,
     assignments: Assignments = None,
-    seed: Annotated[int | None, typer.Option(help="Address of all randomness.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.", min=0)] = None,
     device: Device = "cpu",
     threads: Threads = 0,
     quiet: Quiet = False,

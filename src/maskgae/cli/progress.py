@@ -13,7 +13,7 @@ from maskgae.run import Callback, Plan, Run, Source
 
 #: What the parts of a fit are called when it tells how long they took.
 PARTS = {"reading": "reading", "training": "training", "scoring": "scoring", "page": "page"}
-#: Seconds between two lines of a training where there is no terminal to draw a bar on.
+#: Seconds between two lines of a training run where there is no terminal to draw a bar on.
 HEARTBEAT = 30.0
 
 
@@ -83,7 +83,7 @@ class FitProgress(Callback):
         self.on_part("end")
         if not self.quiet:
             rate = run.record["facts"]["pairs_per_s"]
-            screen.out.print(f"trained on {rate:,.0f} edges a second", soft_wrap=True)
+            screen.out.print(f"trained on {rate:,.0f} edges per second", soft_wrap=True)
         if run.metrics:
             screen.show_record(run.record, seconds=self.seconds)
         page = screen.plain(run.folder / "report.html")

@@ -64,7 +64,7 @@ err = Console(stderr=True, highlight=False)
 
 
 class TrainingProgress:
-    """A bar for one training, fed by the loop's listener."""
+    """A bar for one training run, fed by the loop after every epoch."""
 
     def __init__(self, progress: Progress, label: str, epochs: int) -> None:
         self.progress = progress
@@ -147,7 +147,7 @@ def notice(text: str) -> None:
 
 
 def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
-    """The method's row above the sanity rows, the same metrics in the same columns."""
+    """The method's row above the heuristic baselines, the same metrics in the same columns."""
     shown = [name for name in metrics if name in record["metrics"]]
     table = Table(box=None, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
@@ -206,11 +206,11 @@ def credentials(
     """What was audited and what it cost, in lines of 80 columns."""
     audit, time_s = record["audit"], record["time_s"]
     if "held_out_leaks" in audit:
-        leaked = f"audit: {audit['held_out_leaks']:.0f} held-out pairs leaked"
+        leaked = f"audit: {audit['held_out_leaks']:.0f} held-out edges leaked"
         if "hidden_share" in audit:
             leaked += (
-                f"; masks hid {100 * audit['hidden_share']:.0f} % of the pairs,\n"
-                f"       {100 * audit['visible_targets']:.0f} % of the targets stayed visible"
+                f"; masks hid {100 * audit['hidden_share']:.0f} % of the edges,\n"
+                f"       {100 * audit['visible_targets']:.0f} % of the masked edges stayed visible"
             )
         yield leaked
     parts = seconds or {
@@ -220,7 +220,7 @@ def credentials(
     }
     listed = ", ".join(f"{name} {spent:.1f} s" for name, spent in parts.items())
     yield f"time: {listed}, total {sum(parts.values()):.1f} s"
-    speed = f"{1000 * time_s['per_epoch']:.0f} ms an epoch; " if "per_epoch" in time_s else ""
+    speed = f"{1000 * time_s['per_epoch']:.0f} ms per epoch; " if "per_epoch" in time_s else ""
     yield f"      {speed}peak memory {record['peak_rss_mb']:.0f} MB"
 
 

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM while a training runs, or a table of them."""
+"""SIGINT and SIGTERM while a training runs, or a whole table of them."""
 
 from __future__ import annotations
 

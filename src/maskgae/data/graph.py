@@ -116,7 +116,7 @@ class Graph:
     def __post_init__(self) -> None:
         if self.features is not None and self.features.num_rows != self.num_nodes:
             raise InputError(
-                f"features need one row a node: the graph has {self.num_nodes:,} nodes, "
+                f"features need one row per node: the graph has {self.num_nodes:,} nodes, "
                 f"the features {self.features.num_rows:,} rows"
             )
         if self.labels is not None and self.labels.numel() != self.num_nodes:
@@ -135,7 +135,7 @@ class Graph:
 
     @cached_property
     def keys(self) -> Tensor:
-        """One ascending number a pair, :math:`u N + v`, ``[M]``."""
+        """One ascending number per pair, :math:`u N + v`, ``[M]``."""
         return pair_keys(self.pairs, self.num_nodes)
 
     @cached_property

@@ -65,7 +65,7 @@ class NonEdges:
         self.count = graph.num_nodes * (graph.num_nodes - 1) // 2 - graph.num_pairs
         if self.count <= 0:
             raise InputError(
-                f"{graph.name} has no non-edges to serve as negatives: all pairs of its "
+                f"{graph.name} has no non-edges to serve as negative samples: all pairs of its "
                 f"{graph.num_nodes:,} nodes are edges; use a graph that lacks some"
             )
         # [M], non-edges before each edge
@@ -81,7 +81,7 @@ class NonEdges:
 
         The draws are sorted before they are looked up: ascending queries walk through the
         edges in order (a fifth of the time of random ones at a million), and so do the gathers
-        of node vectors later on. Their order carries no information: they all are negatives.
+        of node embeddings later on. Their order carries no information: they all are negatives.
         """
         return self._pairs(stream.numpy().integers(self.count, size=count))
 

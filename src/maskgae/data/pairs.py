@@ -32,7 +32,7 @@ class Cleaning:
 
 
 def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
-    """One number a pair, the same for both directions, ``[2, P] -> [P]``."""
+    """One number per pair, the same for both directions, ``[2, P] -> [P]``."""
     return pairs.amin(0).long().mul_(num_nodes).add_(pairs.amax(0))
 
 
@@ -65,7 +65,7 @@ def canonical_pairs(
         values = np.asarray(weights, dtype=np.float64)
         if values.shape != u.shape:
             raise InputError(
-                f"weights need one value an edge: there are {u.size:,} edges and {values.size:,} "
+                f"weights need one value per edge: there are {u.size:,} edges and {values.size:,} "
                 "weights"
             )
         sums = np.bincount(inverse, _checked_weights(values[proper]), unique.size)

@@ -7,7 +7,7 @@ split_nodes           random 10/10/80 of the labelled nodes
 split_nodes_like      random nodes, as many of each class as a public split has
 ====================  ==============================================================
 
-Held-out negatives are non-edges of the whole graph; training negatives, drawn elsewhere, are
+Held-out negative samples are non-edges of the whole graph; those of training, drawn elsewhere, are
 non-edges of the training graph, since training knows nothing of what is held out.
 """
 
@@ -33,8 +33,8 @@ class LinkSplit:
         train: all nodes, only the training pairs.
         val: held-out pairs to select on.
         test: held-out pairs to score once.
-        val_negatives: non-edges to tell ``val`` from.
-        test_negatives: non-edges to tell ``test`` from.
+        val_negatives: negative samples to tell ``val`` from.
+        test_negatives: negative samples to tell ``test`` from.
         val_weights: weights of ``val``, where the graph has weights.
 
     Shapes:
@@ -55,7 +55,7 @@ class LinkSplit:
         if which == "train":
             return self.train
         if which != "train_val":
-            raise InputError(f"message edges are 'train' or 'train_val', not '{which}'")
+            raise InputError(f"message-passing edges are 'train' or 'train_val', not '{which}'")
         return joined(self.train, self.val, self.val_weights)
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ def split_nodes(labels: Tensor, stream: Stream, train: float = 0.1, val: float =
 def split_nodes_like(split: NodeSplit, labels: Tensor, stream: Stream) -> NodeSplit:
     """A random split with the sizes of a given one, and its training nodes of each class.
 
-    The public splits of the citation graphs have 20 training nodes a class, 500 and 1,000 nodes
+    The public splits of the citation graphs have 20 training nodes per class, 500 and 1,000 nodes
     for validation and test; nodes beyond those sizes stay unused, as there.
 
     Args:
@@ -188,7 +188,7 @@ def _held_out_sizes(graph: Graph, val: float, test: float) -> tuple[int, int]:
             raise InputError(
                 f"{graph.name} has too few edges to split: {share:g} of its "
                 f"{graph.num_pairs:,} leaves none for {part}; hold out a larger share "
-                "(split.val, split.test), or train on all pairs ('maskgae fit --holdout 0')"
+                "(split.val, split.test), or train on all edges ('maskgae fit --holdout 0')"
             )
     if num_val + num_test >= graph.num_pairs:
         raise InputError(

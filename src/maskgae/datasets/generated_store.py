@@ -24,7 +24,7 @@ from maskgae.datasets.generated import (
 from maskgae.store.arrays import Array, array_file, write_array
 from maskgae.store.ingest import (
     Facts,
-    Listener,
+    OnStage,
     Stages,
     store_folder,
 )
@@ -47,20 +47,20 @@ def generate_store(
     seed: int = 0,
     name: str = "generated",
     force: bool = False,
-    listener: Listener | None = None,
+    on_stage: OnStage | None = None,
 ) -> Store:
     """Draws a graph chunk by chunk and sorts it on the disk.
 
-    Memory holds some numbers a node, never the pairs; see
+    Memory holds some numbers per node, never the pairs; see
     :func:`~maskgae.datasets.generated.generate` for the model and its settings.
     """
     request = {**locals()}
-    for other in ("out", "force", "listener"):
+    for other in ("out", "force", "on_stage"):
         request.pop(other)
     check_request(num_nodes, num_pairs, num_features, communities, homophily, exponent, words)
     source = stream(seed, "generate")
     with store_folder(out, force) as place:
-        stages = Stages(place, {"generated": request}, listener)
+        stages = Stages(place, {"generated": request}, on_stage)
         plan = blueprint(num_nodes, num_pairs, communities, homophily, exponent, source)
         found = stages.run("draws", lambda: _draw(stages, plan, num_pairs))
         found |= stages.run("edges", lambda: _choose(stages, plan, num_pairs, found))

@@ -1,4 +1,4 @@
-r"""Hard negatives: for each positive its own non-edges, alike where edges are alike.
+r"""Hard negative samples: for each positive its own non-edges, alike where edges are alike.
 
 Uniform non-edges are far apart and tell good methods from better ones no more: AUC on them is
 saturated. Following HeaRT (Li et al., NeurIPS 2023), each positive :math:`(u, v)` is ranked

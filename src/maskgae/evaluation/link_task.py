@@ -23,7 +23,7 @@ from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.method import FittedScores, Listener, Validation
+from maskgae.evaluation.method import FittedScores, OnEpoch, Validation
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.rules import link_heuristics
@@ -42,7 +42,7 @@ class LinkMethod(Protocol[ScoresLinks]):
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> ScoresLinks: ...
 
 
@@ -111,7 +111,7 @@ def link_task(
     settings: Settings,
     *,
     audit: Mapping[str, Any],
-    listener: Listener | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> tuple[Outcome, ScoresLinks]:
     """Fits a method on a split's training graph and scores its test pairs once.
 
@@ -122,15 +122,15 @@ def link_task(
         split: what of them is trained on and what is held out.
         settings: the seed, what the test sees, how many hard negatives.
         audit: what an audit of the split found.
-        listener: called after every epoch.
+        on_epoch: called after every epoch.
     """
     if not split.test.shape[1]:
         raise InputError(
-            "split.test = 0 leaves no pairs to test on: hold out a share such as 0.1, or train "
+            "split.test = 0 leaves no edges to test on: hold out a share such as 0.1, or train "
             "without a test by 'maskgae fit --holdout 0'"
         )
     stream, started = Stream(settings.seed), time.perf_counter()
-    fitted = method.fit(split.train, validation_pairs(split, settings), stream, listener)
+    fitted = method.fit(split.train, validation_pairs(split, settings), stream, on_epoch)
     trained = time.perf_counter()
     messages = split.messages(settings.split.message_edges)
     hard = settings.split.hard_negatives
@@ -158,7 +158,7 @@ def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
     training = settings.training
     if training.select != "last" or training.patience:
         raise InputError(
-            f"split.val = {settings.split.val:g} leaves no pairs to select an epoch on: set "
+            f"split.val = {settings.split.val:g} leaves no edges to select an epoch on: set "
             "training.select=last and training.patience=0, or hold out a share such as 0.05"
         )
     return None

@@ -18,8 +18,8 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 
-#: Called after each epoch with its row of the history.
-Listener = Callable[[Mapping[str, Any]], None]
+#: A callback: called after each epoch with its row of the history.
+OnEpoch = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Fitted(Protocol):
 @runtime_checkable
 class Embeds(Protocol):
     def embed(self, graph: Graph) -> Tensor:
-        """A vector for each node, ``[N, D]``."""
+        """The node embeddings, one row per node, ``[N, D]``."""
 
 
 @runtime_checkable
@@ -86,7 +86,7 @@ class Method(Protocol):
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> Fitted:
         """Learns from the training graph, stopping on the validation pairs where there are any."""
 

@@ -27,7 +27,7 @@ HITS = (10, 20, 50, 100)
 
 
 def link_metrics(positive: ArrayLike, negative: ArrayLike) -> dict[str, float]:
-    r"""How well scores tell held-out edges from non-edges.
+    r"""How well scores tell held-out edges from negative samples (non-edges).
 
     With :math:`n_i` negatives above positive :math:`i` and :math:`m_i` beside it, its rank is
     :math:`1 + n_i + m_i / 2`, the average rank on ties. Hits@k is left out where there are
@@ -35,7 +35,7 @@ def link_metrics(positive: ArrayLike, negative: ArrayLike) -> dict[str, float]:
 
     Args:
         positive: scores of edges.
-        negative: scores of non-edges.
+        negative: scores of negative samples.
 
     Shapes:
         - **positive:** ``[P]``

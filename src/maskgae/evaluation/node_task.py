@@ -21,7 +21,7 @@ from maskgae.data.splits import hold_out, split_nodes, split_nodes_like
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.heuristics import propagated_features
 from maskgae.evaluation.link_task import Untrained, validation_pairs
-from maskgae.evaluation.method import Classifies, Embeds, Fitted, Listener, Method
+from maskgae.evaluation.method import Classifies, Embeds, Fitted, Method, OnEpoch
 from maskgae.evaluation.metrics import classification_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.probe import probe
@@ -64,7 +64,7 @@ class Judge:
         return row
 
     def feature_rows(self) -> dict[str, Metrics]:
-        """The sanity rows that need no network: raw features, and twice-propagated ones."""
+        """The baselines that need no network: raw features and SGC features (smoothed twice)."""
         if self.graph.features is None:
             return {}
         rows = {"raw_features": self.embedding(self.graph.features.scipy())}
@@ -93,7 +93,7 @@ def node_task(
     untrained: Untrained,
     graph: Graph,
     settings: Settings,
-    listener: Listener | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Outcome:
     """Fits a method on all but the validation pairs of a graph and judges it by the labels.
 
@@ -102,7 +102,7 @@ def node_task(
         untrained: makes the network of one of the baselines' rows.
         graph: with labels.
         settings: the seed, the probe, the share of pairs that training is stopped on.
-        listener: called after every epoch.
+        on_epoch: called after every epoch.
     """
     stream = Stream(settings.seed)
     judge = Judge(settings.probe, graph, stream)
@@ -111,7 +111,7 @@ def node_task(
     split = hold_out(graph, settings.split.val, stream.at("split"))
     audit = audit_split(graph, split)
     started = time.perf_counter()
-    fitted = method.fit(split.train, validation_pairs(split, settings), stream, listener)
+    fitted = method.fit(split.train, validation_pairs(split, settings), stream, on_epoch)
     trained = time.perf_counter()
     before = untrained(graph, stream).embed(graph)
     sanity = {**judge.feature_rows(), "untrained": judge.embedding(before.numpy())}

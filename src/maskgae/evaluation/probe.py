@@ -1,4 +1,4 @@
-r"""The linear probe: how much of the labels a linear classifier reads off frozen vectors.
+r"""The linear probe: how much of the labels a linear classifier reads off frozen embeddings.
 
 ========  ==============================================================================
 logistic  multinomial regression, :math:`\min_W \tfrac12 |W|^2 + C \sum_i \ell(W x_i + b, y_i)`,
@@ -12,8 +12,8 @@ Either way the test nodes are looked at once, after the choice.
 For ``logistic`` all vectors are divided by one number, so that training nodes lie at distance 1
 from their centre in the mean square: the grid of penalties then means the same for every
 embedding, whatever its scale. Columns are not standardised one by one, which would blow up the
-words and directions that hardly vary over 20 nodes a class: on twice-propagated features it costs
-13 points of accuracy on Cora and 27 on CiteSeer, and gains half a point at most (raw Photo).
+words and directions that hardly vary over 20 nodes per class: on SGC features (smoothed twice) it
+costs 13 points of accuracy on Cora and 27 on CiteSeer, and gains half a point at most (raw Photo).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def probe(
     """Fits a linear classifier on the training nodes and scores the test nodes once.
 
     Args:
-        embedding: a vector for each node: tensor, array or SciPy matrix.
+        embedding: one row per node: tensor, array or SciPy matrix.
         labels: a class for each node, -1 where it is unknown.
         split: nodes to learn from, to select on and to test on; unlabelled ones are left out.
         config: which probe, and the penalties to choose from.

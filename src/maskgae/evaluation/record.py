@@ -80,11 +80,11 @@ def _is_number(value: Any) -> bool:
 def link_protocol(settings: Settings, holdout: bool = True) -> dict[str, Any]:
     """How the numbers on links come about, in a few words each."""
     if not holdout:
-        return {"split": "none: all pairs are trained on", "selection": "last"}
+        return {"split": "none: all edges are trained on", "selection": "last"}
     config = settings.split
     return {
-        "split": f"val {config.val:g}, test {config.test:g} of the pairs, a new split a seed",
-        "negatives": "as many as positives, uniform non-edges of the whole graph",
+        "split": f"val {config.val:g}, test {config.test:g} of the edges, a new split per seed",
+        "negatives": "as many negative samples as edges: uniform non-edges of the whole graph",
         "message_edges": config.message_edges,
         "selection": settings.training.select,
     }

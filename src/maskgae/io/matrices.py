@@ -23,7 +23,7 @@ from maskgae.io.mtx import read_mtx
 from maskgae.io.numbers import check_weights
 from maskgae.io.sources import File
 
-#: A matrix may have this many rows, or more where it has that many entries a row at least.
+#: A matrix may have this many rows, or more where it has that many entries per row at least.
 _FREE_ROWS, _ENTRIES_A_ROW = 1_000_000, 0.05
 
 

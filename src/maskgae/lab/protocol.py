@@ -15,7 +15,7 @@ from maskgae.data.splits import LinkSplit, split_links
 from maskgae.datasets.registry import public_link_split
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.link_task import link_task
-from maskgae.evaluation.method import Listener
+from maskgae.evaluation.method import OnEpoch
 from maskgae.evaluation.node_task import node_task
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.lab.cell import Cell
@@ -29,7 +29,7 @@ def run_seed(
     seed: int,
     *,
     device: str = "cpu",
-    listener: Listener | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Outcome:
     """Runs a cell with one seed; equal to the same seed's run among many."""
     forget_peak()
@@ -38,10 +38,10 @@ def run_seed(
     if cell.task == "node":
         if graph.labels is None:
             raise InputError(f"{cell.dataset} has no labels: evaluate links on it instead")
-        return node_task(method, untrained, graph, settings, listener)
+        return node_task(method, untrained, graph, settings, on_epoch)
     split, audit = _link_split(cell, graph, Stream(seed))
     scoring = WithScores(method)
-    return link_task(scoring, untrained, graph, split, settings, audit=audit, listener=listener)[0]
+    return link_task(scoring, untrained, graph, split, settings, audit=audit, on_epoch=on_epoch)[0]
 
 
 def _link_split(cell: Cell, graph: Graph, stream: Stream) -> tuple[LinkSplit, dict[str, Any]]:

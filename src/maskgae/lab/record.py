@@ -31,7 +31,7 @@ def _node_protocol(cell: Cell, outcome: Outcome) -> dict[str, Any]:
     entry, config = DATASETS.get(cell.dataset), cell.settings.split
     public = entry is not None and entry.split == "public"
     return {
-        "split": "public" if public else "random 10/10/80, a new split a seed",
+        "split": "public" if public else "random 10/10/80, a new split per seed",
         "random_splits": RANDOM_SPLITS if "accuracy_random_splits" in outcome.metrics else 0,
         "held_out_pairs": config.val,
         "probe": cell.settings.probe.kind,

@@ -10,7 +10,7 @@ from typing import Any
 
 from maskgae.data.graph import Graph
 from maskgae.datasets.registry import load_dataset
-from maskgae.evaluation.method import Listener
+from maskgae.evaluation.method import OnEpoch
 from maskgae.evaluation.outcome import Outcome
 from maskgae.lab.cell import Cell
 from maskgae.lab.protocol import run_seed
@@ -30,13 +30,20 @@ def evaluate(
     seeds: Sequence[int],
     *,
     device: str = "cpu",
-    listener: Callable[[int], Listener | None] = lambda seed: None,
+    on_epoch: Callable[[int], OnEpoch | None] = lambda seed: None,
 ) -> dict[str, Any]:
-    """Independent runs of one cell, one after the other, and their record."""
+    """Independent runs of one cell, one after the other, and their record.
+
+    Args:
+        cell: what is run.
+        seeds: one run each.
+        device: where to compute.
+        on_epoch: gives the callback of a seed's run.
+    """
     started = time.perf_counter()
     graph = cached_dataset(cell.dataset)
     load_s = time.perf_counter() - started
-    runs = [run_seed(cell, graph, seed, device=device, listener=listener(seed)) for seed in seeds]
+    runs = [run_seed(cell, graph, seed, device=device, on_epoch=on_epoch(seed)) for seed in seeds]
     return cell_record(cell, runs, load_s)
 
 

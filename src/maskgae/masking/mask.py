@@ -1,16 +1,23 @@
 r"""What is hidden from the encoder, and what it has to predict.
 
 ==========  =============================================================================
-``edge``    each pair is hidden with chance :math:`p`
-``path``    roots are drawn with chance :math:`q`; the pairs that their random walks run
+``edge``    each edge is hidden with chance :math:`p`
+``path``    roots are drawn with chance :math:`q`; the edges that their random walks run
             along are hidden
-``none``    nothing is hidden and every pair is a target: the plain graph autoencoder
+``none``    nothing is hidden and every edge is a target: the plain graph autoencoder
 ==========  =============================================================================
+
+Visible edges are the message-passing edges of the encoder; masked edges are the targets (the
+supervision edges) of the decoder.
 
 Two semantics. ``strict`` is the paper's text, :math:`G_{vis} = G - G_{mask}`: a hidden pair is
 hidden in both directions, so visible pairs and targets partition the graph. ``reference`` is what
 the published code does: each direction is hidden on its own and what is left is made symmetric
 again, so a target whose other direction was not drawn stays visible, and may be a target twice.
+
+Under both, a path mask draws each root on its own with chance :math:`q`, so their number varies
+around :math:`qN`; the published code takes exactly :math:`\mathrm{round}(qN)` nodes of a random
+permutation. A node is a root as often; only the number of roots varies less there.
 """
 
 from __future__ import annotations
@@ -34,7 +41,7 @@ MAX_DRAWS = 100
 
 @dataclass(frozen=True)
 class Masked:
-    """Which pairs are visible and which are targets.
+    """Which pairs are visible (message passing) and which are targets (masked, supervision).
 
     Shapes:
         - **visible:** ``[M]`` bool
@@ -84,7 +91,7 @@ def draw_mask(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> 
             return masked
     ratio = f"mask.p={config.p}" if config.kind == "edge" else f"mask.q={config.q}"
     raise InputError(
-        f"{MAX_DRAWS} masks in a row hid none of {graph.num_pairs:,} pairs: raise {ratio}"
+        f"{MAX_DRAWS} masks in a row hid none of {graph.num_pairs:,} edges: raise {ratio}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Torch modules: what sees a graph, and what predicts from node vectors."""
+"""Torch modules: what sees a graph, and what predicts from node embeddings."""
 
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import Sampler

@@ -4,9 +4,10 @@ To compute the last layer for some seeds, the layer before it is needed for the 
 neighbours, the one before that for these and theirs, and so on. Each layer gets its own
 :class:`~maskgae.nn.adjacency.Adjacency`, whose destinations are the sources of the next layer.
 
-With all neighbours, blocks give the seeds exactly what the whole visible graph would. With a
-fan-out :math:`f`, a node of :math:`d > f` visible neighbours keeps :math:`f` of them, drawn
-uniformly without replacement, and each stands for :math:`d / f` of them:
+With all neighbours, blocks give the seeds exactly what the whole visible graph would. With
+:math:`f` neighbours sampled per hop (the fan-out), a node of :math:`d > f` visible neighbours
+keeps :math:`f` of them, drawn uniformly without replacement, and each stands for
+:math:`d / f` of them:
 
 =====  =====================================================================================
 GCN    entries weigh :math:`\frac{d_i}{f} / \sqrt{(d_i + 1)(d_j + 1)}`, with the degrees of the
@@ -53,7 +54,7 @@ class Blocks:
 
     Shapes:
         - **nodes:** ``[n_0]``, the input of the first layer; the seeds come first
-        - **adjacencies:** one a layer, the first layer's first; the last has the seeds as rows
+        - **adjacencies:** one per layer, the first layer's first; the last has the seeds as rows
     """
 
     nodes: Tensor
@@ -63,7 +64,7 @@ class Blocks:
 class Sampler:
     """Cuts blocks out of what is visible of a graph.
 
-    Its memory is a number a node, made once; a block costs no more than its own size.
+    Its memory is a number per node, made once; a block costs no more than its own size.
 
     Args:
         graph: the training graph.
@@ -90,7 +91,7 @@ class Sampler:
 
         Args:
             seeds: different nodes.
-            fanouts: neighbours of a node to keep, one number a hop from the seeds on;
+            fanouts: neighbours sampled per hop: how many of a node to keep, from the seeds on;
                 :data:`ALL` keeps every one.
             stream: where the draws come from; needed where a fan-out is not :data:`ALL`.
 

@@ -1,4 +1,4 @@
-r"""Decoders: from node vectors to logits of pairs and to degrees.
+r"""Decoders: from node embeddings to logits of pairs and to degrees.
 
 =======  =====================================================================
 ``mlp``  :math:`\mathrm{MLP}(z_u \odot z_v)`, the paper's structure decoder

@@ -19,7 +19,7 @@ from maskgae.nn.linear import glorot
 
 
 class Encoder(nn.Module):
-    r"""Maps the visible graph to a vector for each node, layer by layer.
+    r"""Maps the visible graph to node embeddings, layer by layer.
 
     .. math::
         H^{(l)} = \sigma(\mathrm{norm}(\mathrm{conv}^{(l)}(\mathrm{dropout}(H^{(l-1)}), A)))
@@ -30,7 +30,7 @@ class Encoder(nn.Module):
     Args:
         in_channels: width of the features, 0 where there are none.
         config: kind, depth and widths.
-        num_nodes: needed for learnable node vectors only.
+        num_nodes: needed for learnable node embeddings only.
 
     Shapes:
         - **input:** features ``[n_0, in_channels]`` and one adjacency a layer, ``[n_l, n_{l-1}]``
@@ -42,7 +42,7 @@ class Encoder(nn.Module):
         if in_channels + config.node_embedding == 0:
             raise InputError(
                 "the graph has no features: give some, or set encoder.node_embedding to the width "
-                "of a learnable vector a node, such as 128"
+                "of a learnable embedding per node, such as 128"
             )
         self.config = config
         self.in_channels = in_channels
@@ -67,7 +67,7 @@ class Encoder(nn.Module):
                 part.reset_parameters()
 
     def input(self, features: Features | None, nodes: Tensor | None = None) -> Features:
-        """What the first layer sees: features, learnable vectors of the given nodes, or both."""
+        """What the first layer sees: features, learnable embeddings of the given nodes, or both."""
         columns = 0 if features is None else features.num_columns
         if columns != self.in_channels:
             raise InputError(

@@ -5,7 +5,7 @@ twice. It takes two sweeps: every source sends (:meth:`~maskgae.nn.convs.Conv.se
 chunk of destinations gathers what its neighbours sent into a small matrix of its own and combines
 it. Both work on some :data:`SWEEP_NUMBERS` numbers at a time, and what they fill lies in a file of
 the temporary folder where it is large. So the memory that a process holds does not grow with the
-graph, but for a few numbers a node.
+graph, but for a few numbers per node.
 
 Dropout is off; the outputs equal those of :class:`~maskgae.nn.encoder.Encoder` up to the order in
 which a product adds.

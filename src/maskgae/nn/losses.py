@@ -1,6 +1,7 @@
 r"""What the training minimises: a loss on pairs and a loss on degrees.
 
-With :math:`s^+` the logit of a target and :math:`s^-_1 \dots s^-_k` those of its non-edges:
+With :math:`s^+` the logit of a masked edge (a target) and :math:`s^-_1 \dots s^-_k` those of its
+negative samples:
 
 ============  ================================================================================
 ``bce``       :math:`\log(1 + e^{-s^+}) + \frac{1}{k}\sum_i \log(1 + e^{s^-_i})`, the paper's
@@ -29,7 +30,7 @@ from maskgae.base.settings import ObjectiveConfig
 from maskgae.base.sizes import CACHE_NUMBERS
 from maskgae.nn.decoder_kernels import decoder_pass
 
-#: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number a target: ``[T]``.
+#: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number per target: ``[T]``.
 PairLoss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -92,7 +93,7 @@ def pair_loss(
     pairs, and the encoder behind ``z`` runs backward only once.
 
     Args:
-        z: the node vectors.
+        z: the node embeddings.
         decoder: maps products ``[n, d]`` to logits ``[n]``.
         targets: the pairs to predict.
         negatives: non-edges; those of target ``i`` are ``negatives[:, i * k : (i + 1) * k]``.

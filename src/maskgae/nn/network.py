@@ -30,9 +30,9 @@ class Step:
 
     Shapes:
         - **x:** ``[n, in_channels]``, what the first layer sees
-        - **adjacencies:** one a layer, the visible graph
+        - **adjacencies:** one per layer, the visible graph
         - **targets:** ``[2, T]``, hidden pairs
-        - **negatives:** ``[2, T * k]``, non-edges of the training graph
+        - **negatives:** ``[2, T * k]``, negative samples: non-edges of the training graph
         - **degrees:** ``[n]``, degrees in the masked graph
 
     ``weight`` is what its loss counts beside other ranks', 1 where all have as many targets.
@@ -59,7 +59,7 @@ class MaskGAENet(nn.Module):
     Args:
         in_channels: width of the features, 0 where there are none.
         settings: encoder, decoder and objective.
-        num_nodes: needed for learnable node vectors only.
+        num_nodes: needed for learnable node embeddings only.
 
     >>> from maskgae.base.settings import Settings
     >>> MaskGAENet(8, Settings()).embed(Graph.from_edges([(0, 1)], features=torch.eye(2, 8))).shape
@@ -139,7 +139,7 @@ class MaskGAENet(nn.Module):
         embedding = self.encoder.embedding
         if embedding is not None and embedding.shape[0] != graph.num_nodes:
             raise InputError(
-                f"the network has learnt vectors of {embedding.shape[0]:,} nodes, but the graph "
+                f"the network has learnt embeddings of {embedding.shape[0]:,} nodes, but the graph "
                 f"has {graph.num_nodes:,}: train it on this graph, or with features alone"
             )
         training, device = self.training, next(self.parameters()).device

@@ -22,7 +22,7 @@ class ReportData:
         title: the name of the graph.
         ids: the name of each node, as the user wrote it.
         pairs: each edge once, as node numbers.
-        embedding: a vector for each node.
+        embedding: one row per node.
         facts: further facts of the graph by name, shown beside the counts.
         cleaning: one line on what was done to the raw edges.
         feature_rows: column of the user's table, what it became, and how many columns wide.
@@ -30,7 +30,7 @@ class ReportData:
         record: the record of the run, see :mod:`maskgae.evaluation.record`.
         history: a row for each epoch, counted from 0, with ``loss`` and ``val_auc``.
         best_epoch: how many epochs the kept weights had seen, ``None`` for the last.
-        test_scores: probabilities of held-out edges and of held-out non-edges.
+        test_scores: probabilities of held-out edges and of negative samples (non-edges).
         degrees: true and predicted degree of each node.
         degree_note: what exactly the degrees are, where it needs saying.
         labels: the class of each node, ``None`` where it is unknown.

@@ -62,7 +62,7 @@ def auc_curve(history: Sequence[Mapping[str, Any]], best_epoch: int | None) -> F
 
 
 def metric_bars(record: Mapping[str, Any]) -> Figure | None:
-    """The leading metric of the method above the sanity rows."""
+    """The leading metric of the method above the heuristic baselines."""
     metrics = record.get("metrics", {})
     name = next((name for name in METRIC_NAMES if name in metrics), None)
     if name is None:
@@ -81,7 +81,7 @@ def metric_bars(record: Mapping[str, Any]) -> Figure | None:
         "hovertemplate": "%{y}: %{x:.2f}<extra></extra>",
     }
     title = f"{METRIC_NAMES[name]}, percent"
-    figure = _figure([trace], title, "", f"{title}, of the method and of the sanity rows")
+    figure = _figure([trace], title, "", f"{title}, of the method and of the heuristic baselines")
     figure["layout"]["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticksuffix": "  "}
     figure["layout"]["xaxis"] |= {"range": [0, 100]}
     figure["layout"]["shapes"] = [_vertical(50)] if name == "auc" else []
@@ -90,10 +90,13 @@ def metric_bars(record: Mapping[str, Any]) -> Figure | None:
 
 
 def score_histogram(positive: NDArray[Any], negative: NDArray[Any]) -> Figure:
-    """The share of held-out edges and of non-edges by predicted probability."""
+    """The share of held-out edges and of negative samples by predicted probability."""
     edges = np.linspace(0, 1, BINS + 1)
     traces = []
-    for name, scores, color in (("edges", positive, EDGE), ("non-edges", negative, NON_EDGE)):
+    for name, scores, color in (
+        ("edges", positive, EDGE),
+        ("negative samples", negative, NON_EDGE),
+    ):
         counts = np.histogram(scores, edges)[0]
         traces.append(
             {
@@ -108,7 +111,7 @@ def score_histogram(positive: NDArray[Any], negative: NDArray[Any]) -> Figure:
                 "<extra></extra>",
             }
         )
-    alt = "Histogram of predicted probabilities of held-out edges and of non-edges"
+    alt = "Histogram of predicted probabilities of held-out edges and of negative samples"
     figure = _figure(traces, "predicted probability", "percent of the class", alt)
     figure["layout"] |= {"barmode": "overlay", "bargap": 0, "showlegend": True}
     figure["layout"]["xaxis"] |= {"range": [0, 1]}
@@ -157,7 +160,7 @@ def _wilson(share: float, count: float, z: float = 1.96) -> tuple[float, float]:
 
 
 def calibration_curve(positive: NDArray[Any], negative: NDArray[Any]) -> Figure:
-    """Share of edges against predicted probability, for as many edges as non-edges."""
+    """Share of edges against predicted probability, for as many edges as negative samples."""
     rows = calibration_bins(positive, negative)
     columns = {key: [row[key] for row in rows] for key in ("predicted", "observed", "count")}
     bars = {

@@ -78,7 +78,7 @@ def cards(data: ReportData) -> list[dict[str, str]]:
     for name in _metric_names(metrics)[:2]:
         rivals = {row: values[name]["mean"] for row, values in sanity.items() if name in values}
         best = max(rivals, key=lambda row: rivals[row], default=None)
-        note = "" if best is None else f"best sanity row {100 * rivals[best]:.1f}"
+        note = "" if best is None else f"best baseline {100 * rivals[best]:.1f}"
         title = "" if best is None else ROW_NAMES.get(best, best)
         made.append(_card(METRIC_NAMES[name], percent(metrics[name]), note, title))
     facts = graph_facts(data)

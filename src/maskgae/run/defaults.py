@@ -118,7 +118,9 @@ def _choose_width(facts: GraphSize, suggestion: Suggestion) -> None:
         reason = f"Narrow layers: {facts.nodes:,} nodes cannot train many weights."
         suggestion.add(reason, encoder__hidden=64, encoder__dim=32)
     elif facts.nodes >= VERY_MANY_NODES:
-        reason = "The paper's widths for small graphs: each column costs 4 bytes a node and layer."
+        reason = (
+            "The paper's widths for small graphs: each column costs 4 bytes per node and layer."
+        )
         suggestion.add(reason, encoder__hidden=128, encoder__dim=64)
     elif facts.nodes >= 100_000:
         reason = "Wide layers, as the paper's on graphs of this size."
@@ -131,8 +133,8 @@ def _choose_width(facts: GraphSize, suggestion: Suggestion) -> None:
         suggestion.add(reason, encoder__hidden=128, encoder__dim=128, decoder__hidden=128)
     elif _words(facts) and facts.nodes < MANY_NODES:
         reason = (
-            "One wide layer and three non-edges an edge: on bags of words, the strong dropout "
-            "before a second layer costs two points of link AUC on the citation graphs."
+            "One wide layer and three negative samples per edge: on bags of words, the strong "
+            "dropout before a second layer costs two points of link AUC on the citation graphs."
         )
         suggestion.add(
             reason,

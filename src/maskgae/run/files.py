@@ -65,6 +65,7 @@ STRUCTURAL = {f"structural_{name}": name for name in ("basis", "degrees", "scale
 def save(run: Run, folder: Path) -> None:
     """Writes a run to a folder, in place of the run that is there."""
     with run_folder(folder, check_replaceable, anew=True) as place:
+        clear_results(place)
         write_run(run, place)
         if run.folder is not None and (run.folder / REPORT).is_file():
             shutil.copyfile(run.folder / REPORT, place / REPORT)
@@ -72,7 +73,6 @@ def save(run: Run, folder: Path) -> None:
 
 def write_run(run: Run, folder: Path) -> None:
     """Writes all files but the page; the model comes last, so a folder with a model is complete."""
-    clear_results(folder)  # of a run that was stopped here, and now there is another
     source = run.source
     write_text(folder / CONFIG, run.settings.to_toml())
     write_store(
@@ -231,7 +231,7 @@ def write_embeddings(
 
 
 def read_embeddings(path: Path, num_nodes: int) -> NDArray[np.float32]:
-    """The vectors of a table that :func:`write_embeddings` wrote, ``[N, D]``."""
+    """The embeddings of a table that :func:`write_embeddings` wrote, ``[N, D]``."""
     table = ParquetTable(open_file(path, (".parquet",)))
     columns = table.read(range(1, len(table.names)))
     vectors = np.stack([column.to_numpy() for column in columns], axis=1)

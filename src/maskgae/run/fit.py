@@ -27,7 +27,7 @@ from maskgae.data.splits import LinkSplit, split_links
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.link_task import link_task, validation_pairs
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.evaluation.record import link_protocol, make_record
 from maskgae.nn.network import MaskGAENet
@@ -150,6 +150,7 @@ class _Request:
         settings = here.agreed(plan.settings)
         run = self._fitted(source, settings, here, self._checkpoints(here, place, settings))
         if place is not None:
+            folders.clear_results(place)  # of a run that was stopped here
             files.write_run(run, place)
             self.callback.on_part("page")
             run.report(place / folders.REPORT)
@@ -276,21 +277,21 @@ def _prepared(graph: Graph, settings: Settings, holdout: bool) -> _Task:
 
 
 def _trained(
-    method: _OwnMethod, settings: Settings, task: _Task, listener: Listener
+    method: _OwnMethod, settings: Settings, task: _Task, on_epoch: OnEpoch
 ) -> tuple[Outcome, FittedMaskGAE]:
     if task.split is None:
-        fitted = method.fit(task.graph, None, Stream(settings.seed), listener)
+        fitted = method.fit(task.graph, None, Stream(settings.seed), on_epoch)
         seconds = sum(row["seconds"] for row in fitted.state.history)
         times = {"train": seconds, "evaluate": 0.0}
         return Outcome(settings.seed, {}, {}, {}, fitted.facts, times), fitted
     audit, untrained = audit_split(task.graph, task.split), MaskGAEMethod(settings).untrained
     return link_task(
-        method, untrained, task.graph, task.split, settings, audit=audit, listener=listener
+        method, untrained, task.graph, task.split, settings, audit=audit, on_epoch=on_epoch
     )
 
 
 def _embedded(net: MaskGAENet, graph: Graph, here: Ranks) -> Any:
-    """Every node's vector, each rank computing its rows; left to the run where there is one."""
+    """Every node's embedding, each rank computing its rows; left to the run where there is one."""
     if here.alone:
         return None
     own = net.embed(graph, here.rows(graph.num_nodes))
@@ -321,9 +322,9 @@ class _OwnMethod(MaskGAEMethod):
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedMaskGAE:
-        fitted = super().fit(graph, validation, stream, listener)
+        fitted = super().fit(graph, validation, stream, on_epoch)
         self.callback.on_part("scoring")
         return fitted
 

@@ -6,11 +6,11 @@ config.toml            the settings
 graph/                 a store: edges, ids, features, labels and what was held out; of a run on
                        a store, what was held out, and where that store is
 features.json          what was fitted on the table of nodes
-embeddings.parquet     a row for each node: its id and its vector
+embeddings.parquet     one row per node: its id and its embedding
 metrics.json           the record
-history.csv            a row for each epoch
+history.csv            one row per epoch
 report.html            the page
-checkpoints/           the last two states of the training, until the run is complete
+checkpoints/           the last two states of the training run, until the run is complete
 .maskgae-new/          the same of a run that will take the place of this one
 .lock                  held by the process that writes here
 =====================  ======================================================================

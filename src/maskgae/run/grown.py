@@ -16,7 +16,7 @@ def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
     """A graph with the features that a run's network reads."""
     if run.settings.encoder.node_embedding:
         raise InputError(
-            "this run learnt a vector for each of its nodes, so it cannot embed other graphs: "
+            "this run learnt an embedding of each of its nodes, so it cannot embed other graphs: "
             "fit with features, or without encoder.node_embedding"
         )
     fitted = run.source.encoder

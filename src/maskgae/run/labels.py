@@ -39,7 +39,7 @@ def add_label_metrics(
 
 
 def _sampled(graph: Graph, embedding: Vectors, stream: Stream) -> tuple[Graph, Vectors]:
-    """Some of the labelled nodes, without edges, and their vectors."""
+    """Some of the labelled nodes, without edges, and their embeddings."""
     assert graph.labels is not None
     labelled = (graph.labels >= 0).nonzero().squeeze(1)
     order = torch.randperm(labelled.numel(), generator=stream.torch())

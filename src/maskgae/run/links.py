@@ -2,7 +2,7 @@ r"""Missing links: for each node the pairs that the decoder scores highest.
 
 On small graphs every pair is scored. On larger ones candidates come from two sides and are then
 scored by the decoder: nodes two steps away, by resource allocation :math:`\sum_w 1/d_w` over
-common neighbours, and nodes whose vectors point the same way.
+common neighbours, and nodes whose embeddings point the same way.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Links:
 
     @property
     def score(self) -> Tensor:
-        """The decoder's probability, calibrated for as many edges as non-edges."""
+        """The decoder's probability, calibrated for as many edges as negative samples."""
         return self.logit.sigmoid()
 
 
@@ -61,9 +61,9 @@ def missing_links(
 
     Args:
         z: what the decoder reads.
-        decoder: maps products of two vectors to logits.
+        decoder: maps products of two embeddings to logits.
         graph: its edges are left out.
-        top: links a node, at most.
+        top: links per node, at most.
         nodes: whose links; all nodes where it is ``None``.
         exact: whether to score every pair; decided by the number of pairs where it is ``None``.
 
@@ -72,13 +72,13 @@ def missing_links(
         - **nodes:** ``[n]``
     """
     if top < 1:
-        raise InputError(f"the number of links a node must be 1 at least, not {top}")
+        raise InputError(f"the number of links per node must be 1 at least, not {top}")
     asked = torch.arange(graph.num_nodes) if nodes is None else nodes
     products = asked.numel() * graph.num_nodes
     if products > MOST_PAIRS:
         raise InputError(
             f"links of {asked.numel():,} nodes in a graph of {graph.num_nodes:,} would compare "
-            f"{products:,} pairs of vectors, and {MOST_PAIRS:,} at most are: ask for fewer nodes"
+            f"{products:,} pairs of embeddings, and {MOST_PAIRS:,} at most are: ask for fewer nodes"
         )
     if exact is None:
         exact = products <= EXACT_PAIRS

@@ -18,7 +18,7 @@ from maskgae.run.links import missing_links
 if TYPE_CHECKING:
     from maskgae.run.run import Run
 
-#: Pairs of vectors that may be compared in the search for missing links.
+#: Pairs of embeddings that may be compared in the search for missing links.
 COMPARED_PAIRS = 2 * 10**9
 #: Nodes of a large graph that its page shows.
 SHOWN_NODES = 5_000

@@ -22,7 +22,7 @@ from maskgae.training.parallel import local_ranks, ranks
 
 #: Targets of one update that are tried, from the most on.
 BATCHES = (65536, 32768, 16384, 8192, 4096, 2048, 1024)
-#: Fan-outs that are tried, and the entries that an update should not look at more of.
+#: Neighbours per hop that are tried, and the entries that an update should not look at more of.
 FANOUTS, MOST_ENTRIES = (10, 5, 3), 2**22
 #: Updates after which an epoch on a large graph ends, so that it is validated now and then.
 MOST_STEPS = 50
@@ -48,7 +48,7 @@ class Plan:
         if config.batch_pairs:
             how = f"batches of {config.batch_pairs:,} pairs"
         if config.fanouts:
-            how += f" with {_words(config.fanouts)} neighbours a hop"
+            how += f" with {_words(config.fanouts)} neighbours sampled per hop"
         sizes = f"about {show_size(self.needed)} of {show_size(self.available)} available"
         here = ranks()
         shared = "" if here.alone else f", shared by {here.world} ranks"
@@ -91,7 +91,7 @@ def with_batches(
     """Settings for batches, in which an epoch has several updates instead of one.
 
     Epochs, patience and the time between validations are divided by the updates of an epoch, so
-    that a training has about as many updates as before. What is ``given`` stays.
+    that a training run has about as many updates as before. What is ``given`` stays.
     """
     values: dict[str, Any] = {"training.batch_pairs": pairs}
     updates = math.ceil(expected_targets(graph, settings) / pairs)

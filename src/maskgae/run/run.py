@@ -28,10 +28,10 @@ from maskgae.run.source import Source
 
 
 class Embedding(NamedTuple):
-    """Vectors of nodes and what these are called, ``[N, D]`` and ``[N]``."""
+    """Embeddings of nodes and what these are called, ``[N, D]`` and ``[N]``."""
 
     ids: IdArray
-    vectors: NDArray[np.float32]
+    values: NDArray[np.float32]
 
 
 class Run:
@@ -93,7 +93,7 @@ class Run:
 
     @cached_property
     def embedding(self) -> NDArray[np.float32]:
-        """The vectors of all nodes, with all edges as messages, ``[N, D]``."""
+        """The embeddings of all nodes, with all edges for message passing, ``[N, D]``."""
         if self._stored is not None:
             return self._stored()
         return np.asarray(self.net.readout(self.layers, self.graph).cpu())
@@ -136,7 +136,7 @@ class Run:
         return scores[:count], scores[count:]
 
     def embed(self, other: Any = None, nodes: Any = None, **how: Any) -> Embedding:
-        """Vectors of the fitted graph, or of a new or grown one of the same kind.
+        """Embeddings of the fitted graph, or of a new or grown one of the same kind.
 
         Args:
             other: anything that :func:`~maskgae.run.source.read` takes; the fitted graph where

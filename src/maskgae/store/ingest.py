@@ -8,9 +8,9 @@ rows        both directions of every pair by row: the pairs sorted by their othe
 nodes       features and labels of the table
 ==========  ===========================================================================
 
-What memory holds at a time is a run of keys and a few numbers a node, never the edges; the ids and
-the table of nodes must fit. A stage that has ended leaves a note in ``.work/``; an ingest that was
-killed goes on after the last one that ended, and ends with the same bytes. The graph is the one
+What memory holds at a time is a run of keys and a few numbers per node, never the edges; the ids
+and the table of nodes must fit. A stage that has ended leaves a note in ``.work/``; an ingest that
+was killed goes on after the last one that ended, and ends with the same bytes. The graph is the one
 that :func:`~maskgae.io.build.build_graph` makes of the same files.
 """
 
@@ -55,7 +55,7 @@ from maskgae.store.write import write_features, write_ids
 Facts = dict[str, Any]
 
 #: Told of each stage when it begins.
-Listener = Callable[[str], None]
+OnStage = Callable[[str], None]
 
 
 #: The notes of an unfinished store in its work folder, and the mark by which they are known.
@@ -103,12 +103,12 @@ class Stages:
     Args:
         folder: the store to be.
         source: what the store is made from; with another source everything begins anew.
-        listener: told of each stage when it begins.
+        on_stage: told of each stage when it begins.
     """
 
-    def __init__(self, folder: Path, source: Facts, listener: Listener | None = None) -> None:
+    def __init__(self, folder: Path, source: Facts, on_stage: OnStage | None = None) -> None:
         self.folder, self.work, self.source = folder, folder / WORK, source
-        self.listener = listener
+        self.on_stage = on_stage
         known = unfinished(folder)
         if known is None or known["source"] != source:
             self._clear()
@@ -119,8 +119,8 @@ class Stages:
     def run(self, name: str, stage: Callable[[], Facts]) -> Facts:
         """What a stage found out, now or when it was run before."""
         if name not in self._known["done"]:
-            if self.listener is not None:
-                self.listener(name)
+            if self.on_stage is not None:
+                self.on_stage(name)
             self._known["done"][name] = stage()
             write_json(self.work / STATE, self._known)
         return dict(self._known["done"][name])
@@ -144,8 +144,8 @@ class Stages:
 
     def finish(self, name: str, found: Facts, cleaning: Cleaning, notes: Sequence[str]) -> None:
         """Writes the manifest, which makes the folder a store, and clears up."""
-        if self.listener is not None:
-            self.listener("checksums")
+        if self.on_stage is not None:
+            self.on_stage("checksums")
         kept = ("num_nodes", "num_pairs", "num_features", "label_names")
         about = {"name": name, "cleaning": asdict(cleaning), "notes": list(notes)}
         write_manifest(self.folder, about | {key: found[key] for key in kept})
@@ -168,7 +168,7 @@ def ingest(
     like: Path | None = None,
     reading: Mapping[str, Any] | None = None,
     force: bool = False,
-    listener: Listener | None = None,
+    on_stage: OnStage | None = None,
 ) -> Store:
     """Makes a store of a list of edges and a table of nodes.
 
@@ -182,7 +182,7 @@ def ingest(
         reading: how to read the edges, by the arguments of
             :func:`~maskgae.io.read_edges`.
         force: whether a store in ``out`` is replaced, once the new one is complete.
-        listener: told of each stage when it begins.
+        on_stage: told of each stage when it begins.
     """
     stamp = _stamp(edges)  # before anything of it is read
     flow, encoder = open_edges(edges, **(reading or {})), None
@@ -192,7 +192,7 @@ def ingest(
     with store_folder(out, force) as place:
         table = _Table(nodes, label, missing, encoder)
         source = {"edges": stamp, "reading": dict(reading or {}), **table.source()}
-        _ingest(flow, edges, table, Stages(place, source, listener))
+        _ingest(flow, edges, table, Stages(place, source, on_stage))
     return open_store(out)
 
 

@@ -1,4 +1,4 @@
-"""The moving average of a network's weights."""
+"""The exponential moving average (EMA) of a network's weights."""
 
 from __future__ import annotations
 

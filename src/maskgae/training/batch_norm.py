@@ -1,6 +1,6 @@
-"""Batch normalisation after a training on blocks.
+"""Batch normalisation after a training run on blocks.
 
-In a training on blocks each update is normalised by its own statistics, and the running ones
+In a training run on blocks each update is normalised by its own statistics, and the running ones
 follow the ends of its pairs, which have more neighbours than most nodes. Before the whole graph
 is embedded they are estimated again, from every node.
 """

@@ -1,8 +1,8 @@
-"""Checkpoints: what a training that was stopped goes on from.
+"""Checkpoints: what a training run that was stopped goes on from.
 
 Each is one safetensors file with a checksum, ``checkpoints/epoch-000120.safetensors``, or
 ``epoch-000120-step-000045.safetensors`` for one inside an epoch: weights, optimiser, best and
-averaged weights, history, and the identity of the run it belongs to. It is written beside its
+averaged weights (EMA), history, and the identity of the run it belongs to. It is written beside its
 place, flushed and renamed, and the last two are kept, so whatever happens there is a whole one.
 """
 
@@ -78,7 +78,7 @@ class Checkpoints:
         """Whether to save now, after so many epochs and so many steps of the next.
 
         The first epoch is saved whatever the interval: a folder that cannot be written to shows
-        at once, and a training that diverges has something to go back to.
+        at once, and a training run that diverges has something to go back to.
         """
         if self.stop():
             return True

@@ -1,4 +1,4 @@
-"""Scores of the held-out pairs while a training runs."""
+"""Scores of the held-out pairs during a training run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from maskgae.nn.network import MaskGAENet
 from maskgae.training.parallel import Ranks
 from maskgae.training.steps import ALONE, fanouts_by_hop
 
-#: Held-out pairs, and as many non-edges, that are scored by blocks. The standard error of an AUC
-#: around 0.9 from so many is 0.001.
+#: Held-out pairs, and as many negative samples, that are scored by blocks. The standard error of
+#: an AUC around 0.9 from so many is 0.001.
 MOST_PAIRS = 2**15
 #: Pairs whose blocks are cut together.
 PAIRS_A_BLOCK = 2**13
@@ -32,16 +32,16 @@ CANDIDATES = 2**12
 
 
 class HeldOut:
-    """The pairs on which a training is stopped.
+    """The edges on which a training run is stopped.
 
     Where the training sees the whole graph they are all scored on the whole graph. Where it sees
-    blocks, a fixed sample of them is, with the training's fan-outs and the same neighbours every
-    time, so that one validation can be compared with the next.
+    blocks, a fixed sample of them is, with as many neighbours sampled per hop as in training and
+    the same ones every time, so that one validation can be compared with the next.
 
     Args:
-        graph: the training graph, whose edges are the messages.
+        graph: the training graph, whose edges are the message-passing edges.
         validation: the pairs.
-        settings: which fan-outs, if any.
+        settings: how many neighbours are sampled per hop, if not all.
         stream: the root of the run's randomness.
         ranks: who shares the scoring; all get all logits.
     """
@@ -69,7 +69,7 @@ class HeldOut:
         return Sampler(self.graph)
 
     def logits(self, net: MaskGAENet) -> tuple[Tensor, Tensor]:
-        """Logits of the pairs and of the non-edges."""
+        """Logits of the pairs and of the negative samples."""
         own = self.ranks.share(self.pairs)
         self.ranks.align(net)
         logits = self._by_blocks(net, own) if self.fanouts else net.score(self.graph, own)

@@ -1,4 +1,4 @@
-"""What makes two trainings the same training."""
+"""What makes two training runs the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maskgae.evaluation.method import Validation
 def identity_of(
     settings: Settings, graph: Graph, validation: Validation | None, net: nn.Module
 ) -> dict[str, Any]:
-    """Everything that decides how a training goes, by name; large things as digests.
+    """Everything that decides how a training run goes, by name; large things as digests.
 
     Args:
         settings: those that matter are compared one by one.

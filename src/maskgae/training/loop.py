@@ -11,7 +11,7 @@ from torch import Tensor
 from maskgae.base.errors import RunError
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.metrics import auc
 from maskgae.masking.mask import Masked
 from maskgae.nn.network import MaskGAENet
@@ -33,7 +33,7 @@ class Trainer:
         graph: the training graph; nothing that is held out is in it.
         validation: held-out pairs on which to stop and select, or ``None`` to train to the end.
         stream: the root of the run's randomness.
-        listener: called after every epoch.
+        on_epoch: called after every epoch.
         checkpoints: where to save to and to go on from, or ``None`` to keep nothing.
     """
 
@@ -43,11 +43,11 @@ class Trainer:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
         checkpoints: Checkpoints | None = None,
     ) -> None:
         self.net, self.graph, self.validation = net, graph, validation
-        self.stream, self.listener, self.checkpoints = stream, listener, checkpoints
+        self.stream, self.on_epoch, self.checkpoints = stream, on_epoch, checkpoints
         self.config, self.ranks = net.settings.training, ranks()
         self.steps = Steps(graph, net.settings, stream, self.ranks)
         self.held_out: HeldOut | None = None
@@ -88,9 +88,9 @@ class Trainer:
         if snapshot is None:
             return
         restore(snapshot, self.state, self.net, self.optimizer, self.average)
-        if self.listener is not None:
+        if self.on_epoch is not None:
             for row in self.state.history:
-                self.listener(row)
+                self.on_epoch(row)
 
     def _between_steps(self) -> None:
         """Saves where it is time to, and leaves the training where that was asked for."""
@@ -120,8 +120,8 @@ class Trainer:
             row |= self._validate()
         row["seconds"] = time.perf_counter() - self._started
         state.history.append(row)
-        if self.listener is not None:
-            self.listener(row)
+        if self.on_epoch is not None:
+            self.on_epoch(row)
 
     def _learn(self, masked: Masked) -> float:
         """Goes through the steps of the epoch that are not done yet; the mean loss of all."""
@@ -156,7 +156,7 @@ class Trainer:
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), limit)
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
             raise RunError(
-                f"the training diverged in epoch {self.state.epoch}: loss {loss.item():g}, "
+                f"the training run diverged in epoch {self.state.epoch}: loss {loss.item():g}, "
                 f"gradient norm {norm.item():g}, learning rate {self.config.lr:g}; "
                 f"lower training.lr or check the scale of the features{self._way_back()}"
             )

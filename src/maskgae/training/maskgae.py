@@ -12,7 +12,7 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
 from maskgae.training.checkpoint import Checkpoints
@@ -91,14 +91,14 @@ class MaskGAEMethod:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedMaskGAE:
         net = self.untrained(graph, stream)
-        trainer = Trainer(net, graph, validation, stream, listener, self.checkpoints)
+        trainer = Trainer(net, graph, validation, stream, on_epoch, self.checkpoints)
         return FittedMaskGAE(net, trainer.run())
 
     def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
-        """The network before its first step: one of the sanity rows."""
+        """The network before its first step: one of the baselines."""
         net = MaskGAENet.for_graph(graph, self.settings)
         net.reset_parameters(stream.at("weights"))
         return net.to(self.device)

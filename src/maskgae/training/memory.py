@@ -12,13 +12,13 @@ With :math:`N` nodes, :math:`M` pairs, :math:`F` features a node, layers of widt
     \mathrm{evaluation} = 150\,\mathrm{MB} + 150 M + 4 N \left(2 \sum_l w_l + D\right)
     + [\mathrm{labels}]\; 16 \min(N, 100\,000) D
 
-bytes. 80 bytes a pair are the training graph with its rows and the non-edges' ranks; three numbers
-live beside each input and each output of a layer: the value, its gradient, and one of dropout and
-normalisation. An entry costs :math:`c = 10` numbers, and six more a head for GAT. Blocks overlap:
-:math:`x` draws from :math:`N` nodes are expected to be :math:`N (1 - e^{-x/N})` different ones.
-Numbers of a store have 32 bits: a pair takes 50 bytes there, and 60 in the evaluation. Above 512
-MiB of layers' outputs, the evaluation takes half of that, works in chunks of 1 GiB, and maps from
-files what would not fit. ``docs/scale.md`` has what fits really held.
+bytes. 80 bytes per pair are the training graph with its rows and the ranks of negatives; three
+numbers live beside each input and each output of a layer: the value, its gradient, and one of
+dropout and normalisation. An entry costs :math:`c = 10` numbers, and six more per head for GAT.
+Blocks overlap: :math:`x` draws from :math:`N` nodes are expected to be :math:`N (1 - e^{-x/N})`
+different ones. Numbers of a store have 32 bits: a pair takes 50 bytes there, and 60 in the
+evaluation. Above 512 MiB of layers' outputs, the evaluation takes half of that, works in chunks of
+1 GiB, and maps from files what would not fit. ``docs/scale.md`` has what fits really held.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Several processes that train one network: the ranks of ``torch.distributed``.
 
-``torchrun`` starts the ranks and tells each its number. Every rank reads the graph itself and
-draws the same masks, batches and non-edges, since randomness has an address. It then learns from
+``torchrun`` starts the ranks and tells each its number. Every rank reads the graph itself and draws
+the same masks, batches and negative samples, since randomness has an address. It then learns from
 its part of each batch; gradients are averaged, so all hold the same weights. Held-out pairs and
 rows of the embedding are shared out too. Rank 0 alone prints and writes.
 
@@ -167,7 +167,7 @@ def _meet(backend: str) -> None:
 class RankedCheckpoints(Checkpoints):
     """Checkpoints of several ranks: rank 0 reads and writes them, and all go on from the same.
 
-    They say nothing of the number of ranks, so a training may go on with another.
+    They say nothing of the number of ranks, so a training run may go on with another.
     """
 
     def __init__(self, ranks: Ranks, folder: Path, every: str, **more: Any) -> None:

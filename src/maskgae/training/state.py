@@ -1,4 +1,4 @@
-"""Where a training stands, and how to put it there again."""
+"""Where a training run stands, and how to put it there again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maskgae.training.average import Average
 
 @dataclass
 class TrainingState:
-    """All that a training has to know beside weights, optimiser and average.
+    """All that a training run has to know beside weights, optimiser and average.
 
     Randomness has an address, so there is no generator to remember.
 
@@ -47,7 +47,7 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A training at one moment: tensors by name, and the rest as JSON has it."""
+    """A training run at one moment: tensors by name, and the rest as JSON has it."""
 
     tensors: Mapping[str, Tensor]
     facts: Mapping[str, Any]
@@ -67,7 +67,7 @@ def take_snapshot(
     optimizer: torch.optim.Optimizer,
     average: Average | None = None,
 ) -> Snapshot:
-    """What a training needs to go on as if it had never stopped; shares its tensors."""
+    """What a training run needs to go on as if it had never stopped; shares its tensors."""
     parts: dict[str, Mapping[str, Tensor]] = {"net": net.state_dict(), "best": state.best_weights}
     for number, values in optimizer.state_dict()["state"].items():
         parts[f"optimizer.{number}"] = values
@@ -85,7 +85,7 @@ def restore(
     optimizer: torch.optim.Optimizer,
     average: Average | None = None,
 ) -> None:
-    """Puts a training where a snapshot was taken."""
+    """Puts a training run where a snapshot was taken."""
     device = next(net.parameters()).device
     net.load_state_dict(snapshot.part("net"))
     moments = {i: snapshot.part(f"optimizer.{i}") for i, _ in enumerate(net.parameters())}

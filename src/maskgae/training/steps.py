@@ -29,7 +29,7 @@ ALONE = Ranks()
 
 
 class Steps:
-    """Draws the mask and the non-edges of every epoch of a training on a graph.
+    """Draws the mask and the negative samples of every epoch of a training run.
 
     Args:
         graph: the training graph; nothing that is held out is in it.
@@ -112,7 +112,7 @@ class Steps:
 
 
 def fanouts_by_hop(settings: Settings) -> tuple[int, ...]:
-    """A fan-out for each hop from the targets on, the last given one repeated; empty for none.
+    """Neighbours sampled per hop from the targets on, the last number repeated; empty for all.
 
     >>> fanouts_by_hop(Settings().updated({"encoder.layers": 3, "training.fanouts": [10, 5]}))
     (10, 5, 5)
@@ -121,7 +121,7 @@ def fanouts_by_hop(settings: Settings) -> tuple[int, ...]:
     if len(given) > layers:
         raise InputError(
             f"training.fanouts = {list(given)} has more hops than encoder.layers = {layers}: "
-            "give one number a layer, or fewer"
+            "give one number per layer, or fewer"
         )
     return given + given[-1:] * (layers - len(given))
 

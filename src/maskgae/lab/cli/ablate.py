@@ -43,7 +43,7 @@ def ablate(
         str, typer.Option(help="strict, reference, or both separated by a comma.")
     ] = "strict",
     values: Annotated[str | None, typer.Option(help="Values, separated by commas.")] = None,
-    seeds: Annotated[int, typer.Option(help="Runs a value.", min=1)] = 5,
+    seeds: Annotated[int, typer.Option(help="Runs per value.", min=1)] = 5,
     jobs: Jobs = 1,
     config: ConfigFile = None,
     assignments: Assignments = None,

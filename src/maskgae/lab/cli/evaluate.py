@@ -42,7 +42,7 @@ def evaluate(
     quiet: Quiet = False,
     json: JsonFile = None,
 ) -> None:
-    """Train and score on a named dataset: independent runs, with sanity rows and a leak audit."""
+    """Train and score on a named dataset: independent runs, heuristic baselines, a leak audit."""
     from maskgae.base.files import write_json
     from maskgae.lab import make_cell
 
@@ -64,7 +64,7 @@ def evaluated(cell: Any, seeds: Any, device: str, quiet: bool) -> dict[str, Any]
     with screen.training_progress(quiet) as progress:
         bars: list[screen.TrainingProgress] = []
 
-        def listener(seed: int) -> screen.TrainingProgress | None:
+        def bar_of(seed: int) -> screen.TrainingProgress | None:
             for bar in bars:
                 bar.close()
             bars.clear()
@@ -73,4 +73,4 @@ def evaluated(cell: Any, seeds: Any, device: str, quiet: bool) -> dict[str, Any]
                 bars.append(screen.TrainingProgress(progress, label, cell.settings.training.epochs))
             return bars[0] if bars else None
 
-        return run(cell, list(seeds), device=device, listener=listener)
+        return run(cell, list(seeds), device=device, on_epoch=bar_of)

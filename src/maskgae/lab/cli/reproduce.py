@@ -30,7 +30,7 @@ def reproduce(
     suite: Annotated[str, typer.Argument(metavar="link|node|encoders|all", help="Which table.")],
     datasets: Datasets = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Runs a cell; 10 or 5 by default.", min=1)
+        int | None, typer.Option(help="Runs per cell; 10 or 5 by default.", min=1)
     ] = None,
     first_seed: FirstSeed = 0,
     jobs: Jobs = 1,

@@ -35,7 +35,7 @@ def tune(
     ],
     dataset: Annotated[str, typer.Option(help="A name from 'maskgae datasets'.")] = "imports",
     mask: Annotated[str, typer.Option(help="edge, path or none.")] = "edge",
-    seeds: Annotated[int, typer.Option(help="Runs a point of the grid.", min=1)] = 3,
+    seeds: Annotated[int, typer.Option(help="Runs per point of the grid.", min=1)] = 3,
     jobs: Jobs = 1,
     config: ConfigFile = None,
     assignments: Assignments = None,

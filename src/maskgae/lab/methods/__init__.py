@@ -7,7 +7,7 @@ concern it.
 ================================  =======  =========================================
 ``gae vgae arga arvga``           both     graph autoencoders, PyG's modules
 ``sage``                          both     SAGE trained end to end on links
-``sgc``                           both     twice-propagated features, nothing learnt
+``sgc``                           both     SGC features (smoothed twice), nothing learnt
 ``maskgae-frozen``                both     MaskGAE's embedding under the MLP scorer
 ``mlp gcn gat``                   node     trained on labels
 ================================  =======  =========================================

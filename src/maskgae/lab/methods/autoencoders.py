@@ -14,9 +14,9 @@ With a two-layer GCN :math:`f`, :math:`Z = f(X, A)` and :math:`p_{uv} = \sigma(z
 Kipf and Welling (2016): hidden 32, dimension 16, Adam 0.01, 200 epochs, no dropout. Pan et al.
 (IJCAI 2018): the same widths, a discriminator 16-64-32-1 at rate 0.001.
 
-Differences from the published code: the loss samples as many non-edges of the training graph as
-there are pairs, as PyG's does, rather than weighting all :math:`N^2`; the non-edges are ours,
-since PyG's sampler draws from Python's global generator and may return too few; the epoch is
+Differences from the published code: the loss takes as many negative samples (non-edges) of the
+training graph as there are pairs, as PyG's does, rather than weighting all :math:`N^2`; they are
+ours, since PyG's sampler draws from Python's global generator and may return too few; the epoch is
 chosen on validation AUC. What PyG draws itself (the reparametrisation, the discriminator) it
 draws inside :func:`~maskgae.base.rng.isolated_rng`.
 """
@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from maskgae.base.rng import Stream, isolated_rng
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.lab.methods.vectors import FittedVectors
@@ -83,7 +83,7 @@ class Autoencoder:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedVectors:
         view = View.of(graph, self.device)
         with isolated_rng(stream.at("weights", "library")):
@@ -95,7 +95,7 @@ class Autoencoder:
 
         judge = link_judge(score, validation)
         parameters = model.encoder.parameters()
-        loop = Loop(model, self.recipe, update, judge, listener, parameters)
+        loop = Loop(model, self.recipe, update, judge, on_epoch, parameters)
         return FittedVectors(model.encode, loop.run(), self.device)
 
     def _model(self, in_channels: int, stream: Stream) -> Any:

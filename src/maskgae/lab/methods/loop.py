@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from maskgae.base.errors import RunError
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.metrics import auc
 
 #: A validation figure, the larger the better; entries after the first break ties.
@@ -21,7 +21,7 @@ Figure = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The published settings of a training.
+    """The published settings of a training run.
 
     Args:
         epochs: at most this many updates.
@@ -57,7 +57,7 @@ class Loop:
         recipe: for how long and how fast.
         update: the loss of an epoch, given its number.
         judge: the validation figure of the current weights, or ``None`` to train to the end.
-        listener: called after every epoch with its row, as the main loop does.
+        on_epoch: called after every epoch with its row, as the main loop does.
         parameters: what Adam moves; all of the module's where it is not given.
         figure: what the validation figure is called in a row.
     """
@@ -66,7 +66,7 @@ class Loop:
     recipe: Recipe
     update: Callable[[int], Tensor]
     judge: Callable[[], Figure] | None = None
-    listener: Listener | None = None
+    on_epoch: OnEpoch | None = None
     parameters: Iterable[nn.Parameter] | None = None
     figure: str = "val_auc"
     history: list[dict[str, Any]] = field(default_factory=list, init=False)
@@ -106,7 +106,7 @@ class Loop:
         loss = self.update(epoch)
         if not torch.isfinite(loss):
             raise RunError(
-                f"the training diverged in epoch {epoch}: loss {loss.item():g}, learning rate "
+                f"the training run diverged in epoch {epoch}: loss {loss.item():g}, learning rate "
                 f"{self.recipe.lr:g}; check the scale of the features"
             )
         optimizer.zero_grad()
@@ -118,8 +118,8 @@ class Loop:
         row = {"epoch": epoch, "loss": loss.item(), self.figure: figure}
         row["seconds"] = time.perf_counter() - started
         self.history.append(row)
-        if self.listener is not None:
-            self.listener(row)
+        if self.on_epoch is not None:
+            self.on_epoch(row)
 
     def _judge(self, epoch: int) -> float:
         assert self.judge is not None

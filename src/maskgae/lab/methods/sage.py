@@ -2,8 +2,9 @@ r"""GraphSAGE trained end to end to predict links.
 
 Two layers of mean aggregation (Hamilton, Ying and Leskovec, NeurIPS 2017), an inner-product
 decoder and cross-entropy on logits, :math:`\log(1 + e^{-s_{uv}})` over the training pairs and
-:math:`\log(1 + e^{s_{uv}})` over as many non-edges. Nothing is masked: the pairs to predict are
-the edges that messages take. Widths are MaskGAE's, 128 and 64, with dropout 0.5 and Adam 0.01.
+:math:`\log(1 + e^{s_{uv}})` over as many negative samples (non-edges). Nothing is masked: the
+pairs to predict are the message-passing edges. Widths are MaskGAE's, 128 and 64, with dropout 0.5
+and Adam 0.01.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.lab.methods.vectors import FittedVectors
@@ -41,7 +42,7 @@ class EndToEndSAGE:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedVectors:
         view, non_edges = View.of(graph, self.device), NonEdges(graph)
         layers = [SAGEConv(view.x.num_columns, self.hidden), SAGEConv(self.hidden, self.dim)]
@@ -54,5 +55,5 @@ class EndToEndSAGE:
             return pair_loss(z, Dot(), pairs, negatives.to(self.device), bce, None)
 
         judge = link_judge(lambda pairs: dot_logits(stack(view), pairs), validation)
-        facts = Loop(stack, self.recipe, update, judge, listener).run()
+        facts = Loop(stack, self.recipe, update, judge, on_epoch).run()
         return FittedVectors(stack, facts, self.device)

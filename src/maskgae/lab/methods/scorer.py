@@ -6,8 +6,9 @@ the training graph, the logit of a pair is
 .. math::
     s_{uv} = \mathrm{MLP}(z_u \odot z_v),
 
-trained by cross-entropy on training pairs and on non-edges of the training graph, and selected by
-validation AUC. At the test the embedding is that of the message graph, scaled as in training.
+trained by cross-entropy on training pairs and on negative samples (non-edges) of the training
+graph, and selected by validation AUC. At the test the embedding is that of the message graph,
+scaled as in training.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from maskgae.evaluation.method import (
     Embeds,
     Fitted,
     FittedScores,
-    Listener,
     Method,
+    OnEpoch,
     Scores,
     Validation,
 )
@@ -84,9 +85,9 @@ class WithScores:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedScores:
-        fitted = self.method.fit(graph, validation, stream, listener)
+        fitted = self.method.fit(graph, validation, stream, on_epoch)
         if self.anew:
             return fit_scorer(fitted, graph, validation, stream.at("scorer"))
         return as_scorer(fitted, graph, validation, stream)

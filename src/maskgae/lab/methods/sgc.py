@@ -1,4 +1,4 @@
-"""Twice-propagated features as an embedding: nothing is learnt.
+"""SGC features (smoothed twice) as an embedding: nothing is learnt.
 
 The simplified graph convolution of Wu et al. (ICML 2019). It only embeds, so links are scored by
 the scorer that every frozen embedding gets.
@@ -16,7 +16,7 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.evaluation.heuristics import propagated_features
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SGC:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> SGC:
         return self
 

@@ -33,7 +33,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.data.features import scaled_rows
 from maskgae.data.graph import Graph, NodeSplit
-from maskgae.evaluation.method import Listener, Validation
+from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Dense, Stack, View
 from maskgae.lab.methods.loop import Figure, Loop, Recipe
 from maskgae.nn.convs import GATConv, GCNConv
@@ -89,13 +89,13 @@ class Supervised:
         graph: Graph,
         validation: Validation | None,
         stream: Stream,
-        listener: Listener | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> FittedClassifier:
-        tried = [self._fit(graph, length, stream, listener) for length in LENGTHS]
+        tried = [self._fit(graph, length, stream, on_epoch) for length in LENGTHS]
         return max(tried, key=lambda fitted: fitted.facts["val_accuracy"])
 
     def _fit(
-        self, graph: Graph, length: float, stream: Stream, listener: Listener | None
+        self, graph: Graph, length: float, stream: Stream, on_epoch: OnEpoch | None
     ) -> FittedClassifier:
         labels, split = _labels_and_split(graph)
         labels, view = labels.to(self.device), _view(graph, length, self.device)
@@ -111,7 +111,7 @@ class Supervised:
             accuracy = (logits.argmax(1) == truth).double().mean()
             return accuracy.item(), -F.cross_entropy(logits, truth).item()
 
-        loop = Loop(stack, self.recipe, update, judge, listener, figure="val_accuracy")
+        loop = Loop(stack, self.recipe, update, judge, on_epoch, figure="val_accuracy")
         facts = {**loop.run(), "row_length": length, "val_accuracy": loop.best[0]}
         return FittedClassifier(stack, length, facts, self.device)
 

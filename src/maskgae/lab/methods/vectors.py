@@ -1,4 +1,4 @@
-"""What a trained encoder of nodes offers: vectors, and their inner products as logits of pairs."""
+"""What a trained encoder offers: embeddings, and their inner products as logits of pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FittedVectors:
     """A trained encoder with an inner-product decoder.
 
     Args:
-        encode: the vectors of a graph's nodes, without noise.
+        encode: the embeddings of a graph's nodes, without dropout.
         facts: how it was trained.
         device: where it lives.
     """

@@ -63,7 +63,7 @@ def _block(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:
 
 
 def table(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:
-    """One line a value; for each semantics the share that was hidden and what was reached."""
+    """One line per value; for each semantics the share that was hidden and what was reached."""
     header = [f"`{ablation.sweep.key}`"]
     for kind in found:
         header += ["hidden", kind or METRIC_NAMES[ablation.metric]]
@@ -86,7 +86,7 @@ def finding(ablation: Ablation, found: Mapping[str, list[Point]]) -> str:
         hides = f", which hides {_share(best)}" if ablation.what in ("p", "q") else ""
         as_good = f"; within noise of it: {', '.join(equal)}" if equal else "; all others are worse"
         if len(best.summary["values"]) < 2:
-            as_good = "; one run a value cannot tell it from noise"
+            as_good = "; one run per value cannot tell it from noise"
         here = f"under `{kind}` semantics" if kind else "here"
         sentences.append(f"Ours, {here}: best at {best.value}{hides}{as_good}.")
     return " ".join(sentences)

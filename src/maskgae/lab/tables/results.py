@@ -62,7 +62,7 @@ def _table(rows: Sequence[tuple[Row, Record | None]]) -> str:
     for metric in metrics:
         header += [METRIC_NAMES[metric], "published", "difference"]
     header += ["random splits"] if task == "node" else []
-    header.append("best sanity row")
+    header.append("best heuristic baseline")
     lines = []
     for row, record in rows:
         if record is None:
@@ -75,7 +75,7 @@ def _table(rows: Sequence[tuple[Row, Record | None]]) -> str:
             cells += _compared(record["metrics"].get(metric), row.published.get(metric))
         if task == "node":
             cells.append(_percent(record["metrics"].get("accuracy_random_splits")))
-        cells.append(_best_sanity(record, metrics[0]))
+        cells.append(_best_baseline(record, metrics[0]))
         lines.append(cells)
     return markdown_table(header, lines)
 
@@ -115,7 +115,7 @@ def beyond_noise(ours: Mapping[str, Any], published: Mapping[str, float]) -> boo
     return abs(float(ours["mean"]) - published["mean"]) > 2 * error
 
 
-def _best_sanity(record: Record, metric: str) -> str:
+def _best_baseline(record: Record, metric: str) -> str:
     rows = {name: values[metric] for name, values in record["sanity"].items() if metric in values}
     if not rows:
         return ""
@@ -124,7 +124,7 @@ def _best_sanity(record: Record, metric: str) -> str:
 
 
 def _readme(rows: Iterable[tuple[Row, Record | None]]) -> str:
-    """One line a dataset and mask: link AUC and AP, node accuracy."""
+    """One line per dataset and mask: link AUC and AP, node accuracy."""
     shown: dict[str, dict[str, Record]] = {}
     for row, record in rows:
         if row.table in ("link", "node") and record is not None:
@@ -246,11 +246,11 @@ def _hard(rows: Iterable[tuple[Row, Record | None]]) -> str:
         if record is not None and "hard_mrr" in record["metrics"]:
             lines.append([_label(row), *(_percent(record["metrics"].get(m)) for m in metrics)])
             if row.cell.settings.mask.kind == "edge" and row.cell.method == "maskgae":
-                lines += _hard_sanity(row, record, metrics)
+                lines += _hard_baselines(row, record, metrics)
     return markdown_table(["", "AUC", "MRR", "hard MRR", "hard Hits@10"], lines)
 
 
-def _hard_sanity(row: Row, record: Record, metrics: Sequence[str]) -> list[list[str]]:
+def _hard_baselines(row: Row, record: Record, metrics: Sequence[str]) -> list[list[str]]:
     return [
         [f"{row.cell.dataset}, {name.replace('_', ' ')}", *(_percent(v.get(m)) for m in metrics)]
         for name, v in record["sanity"].items()
