@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def load(folder: Path) -> Run:
         structural=_structural(store),
         history=read_with(folder / HISTORY, _read_history, "CSV"),
         record=read_with(folder / METRICS, lambda path: check_record(read_json(path)), "JSON"),
-        stored=lambda: read_embeddings(folder / EMBEDDINGS, source.graph.num_nodes),
+        stored=partial(read_embeddings, folder / EMBEDDINGS, source.graph.num_nodes),
         folder=folder,
     )
 

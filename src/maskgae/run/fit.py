@@ -88,6 +88,7 @@ def fit(
     (5, ['score', 'source', 'target'])
     """
     check_device(device)
+    _check_wishes(settings, preset or dim, holdout, None if folder else resume or force)
     place = None if folder is None else Path(folder)
     if restarted() and place is not None:  # torchrun has lost a rank and started all again
         force = force and folders.may_start_again(place)
@@ -114,6 +115,18 @@ def fit(
             run.folder = place
         request.callback.on_end(run)
         return run
+
+
+def _check_wishes(settings: Any, named: Any, holdout: Any, homeless: Any) -> None:
+    """Refuses what would have no effect."""
+    if isinstance(settings, Settings) and named:
+        raise InputError("complete settings leave nothing to preset and dim: give dotted keys")
+    if holdout not in (True, False):
+        raise InputError(
+            f"holdout must be True or False, not {holdout!r}: the shares are split.val, split.test"
+        )
+    if homeless:
+        raise InputError("resume and force are about the run in a folder: give folder= too")
 
 
 def _source(given: Any) -> Source:
