@@ -68,6 +68,7 @@ class Callbacks(Callback):
 
     def __init__(self, each: Callback | Sequence[Callback]) -> None:
         self.each = tuple(each) if isinstance(each, Sequence) else (each,)
+        self._stopping = False
         wrong = [one for one in self.each if not isinstance(one, Callback)]
         if wrong:
             raise InputError(f"callbacks are a list of objects of Callback, not {wrong[0]!r}")
@@ -93,4 +94,5 @@ class Callbacks(Callback):
             one.on_end(run)
 
     def wants_stop(self) -> bool:
-        return any(one.wants_stop() for one in self.each)
+        self._stopping = self._stopping or any(one.wants_stop() for one in self.each)
+        return self._stopping  # once said, for it is asked before and after saving

@@ -20,7 +20,9 @@ from maskgae.base.files import atomic, read_json, read_with, write_json, write_t
 from maskgae.base.replace import settled
 from maskgae.base.settings import WITHOUT_EFFECT, Settings
 from maskgae.base.settings_text import read_toml
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.base.tensors import read_tensors, write_tensors
+from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.record import check_record
@@ -168,8 +170,7 @@ def unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) -
     ]
     if holdout != bool(run.held_out):
         differing.append(f"holdout {int(not holdout)}, not {int(holdout)}")
-    if not _same_edges(run.source, source):
-        differing.append("other edges")
+    differing += _other_parts(run, source)
     if differing:
         raise InputError(
             f"the run in {folder} is complete with {'; '.join(differing[:4])}: choose another "
@@ -180,9 +181,25 @@ def unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) -
     return run
 
 
-def _same_edges(one: Source, other: Source) -> bool:
-    pairs = (one.graph.pairs.long(), other.graph.pairs.long())
-    return torch.equal(*pairs) and np.array_equal(one.ids, other.ids)
+def _other_parts(run: Run, source: Source) -> list[str]:
+    """What of a graph is not as in the run."""
+    one, other = run.graph, source.graph
+    edges = (one.pairs.long(), other.pairs.long())
+    if not torch.equal(*edges) or not np.array_equal(run.ids, source.ids):
+        return ["other edges"]
+    features = None if run.structural is not None else one.features
+    found = [] if _same_features(features, other.features) else ["other features"]
+    labels = [graph.labels is not None and graph.labels.tolist() for graph in (one, other)]
+    return found if labels[0] == labels[1] else [*found, "other labels"]
+
+
+def _same_features(one: Features | None, other: Features | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    blocks = torch.arange(one.num_rows).split(max(1, CHUNK_NUMBERS // one.num_columns))
+    return one.shape == other.shape and all(
+        torch.equal(one.rows(rows).dense(), other.rows(rows).dense()) for rows in blocks
+    )
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
