@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
 
-from maskgae import Graph, InputError, MaskGAE
+from maskgae import Callback, Graph, HeldOutLinks, InputError, MaskGAE
 from maskgae.data.graph import NodeSplit
 from maskgae.datasets.generated import generate
 from maskgae.io.convert import as_graph
 from maskgae.run import Run
 from maskgae.run.defaults import resolve_settings
+from maskgae.store.write import write_store
 
 QUICK: dict[str, Any] = {"training.epochs": 5}
 GRAPH = generate(120, 500, num_features=8, communities=4, seed=1)
@@ -194,3 +197,125 @@ def test_errors_say_what_to_do() -> None:
         quick().fit(GRAPH).score_pairs([(0.9, 1.9)])
     with pytest.raises(InputError, match=r"did you mean 'mask\.p'"):
         MaskGAE(settings={"mask.pp": 0.1}).fit(GRAPH)
+
+
+NAMED = [(f"n{u}", f"n{v}") for u, v in GRAPH.pairs.T.tolist()]
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [{"mask_ratio": [0.2, 0.5]}, {"dim": np.arange(4, 6)}, {"lr": np.logspace(-3, -2, 2)}],
+    ids=["ratio", "whole numbers of NumPy", "numbers of NumPy"],
+)
+@pytest.mark.parametrize("edges", [GRAPH.pairs.numpy().T, NAMED], ids=["array", "names"])
+def test_a_grid_is_searched_by_validation(grid: dict[str, Any], edges: Any) -> None:
+    search = GridSearchCV(quick(), grid, cv=HeldOutLinks()).fit(edges)
+    scores = search.cv_results_["mean_test_score"]
+    assert ((scores > 0) & (scores <= 1)).all()
+    assert search.best_score_ == search.best_estimator_.score(edges)
+
+
+def test_edges_cannot_be_cut_into_folds() -> None:
+    edges, grid, way = GRAPH.pairs.numpy().T, {"mask_ratio": [0.2]}, r"cv=HeldOutLinks\(\)"
+    with pytest.raises(InputError, match=way):
+        GridSearchCV(quick(), grid, cv=KFold(2), error_score="raise").fit(edges)
+    with pytest.warns(UserWarning, match=rf"Scoring failed[\s\S]*{way}|non-finite"):
+        GridSearchCV(quick(), grid, cv=KFold(2), refit=False).fit(edges)
+
+
+def test_every_keyword_is_a_setting() -> None:
+    words = {"encoder": "sage", "hidden": 6, "layers": 3, "dropout": 0.25, "epochs": 2}
+    words |= {"patience": 7, "lr": 0.02, "weight_decay": 0.5, "mask_ratio": 0.4}
+    flat = MaskGAE("path", **words, random_state=np.int64(9)).fit(GRAPH).run_.settings.flat()
+    keys = ("encoder.kind", "encoder.hidden", "encoder.layers", "encoder.dropout")
+    keys += ("training.epochs", "training.patience", "training.lr", "training.weight_decay")
+    assert [flat[key] for key in (*keys, "mask.q")] == list(words.values())
+    assert (flat["mask.kind"], flat["seed"]) == ("path", 9)
+    paths = MaskGAE(preset="paper-node-cora-path", mask_ratio=0.4, epochs=1).fit(GRAPH)
+    assert paths.run_.settings.mask.q == 0.4, "of the preset's own kind of mask"
+
+
+def test_random_states() -> None:
+    seeds = [quick(random_state=None).fit(GRAPH).run_.settings.seed for _ in range(2)]
+    assert seeds[0] != seeds[1]
+    for make in (np.random.RandomState, np.random.default_rng):
+        state = make(0)
+        first, second = (quick(random_state=state).fit_transform(GRAPH) for _ in range(2))
+        again = quick(random_state=make(0)).fit_transform(GRAPH)
+        assert np.array_equal(first, again) and not np.array_equal(first, second)
+
+
+def test_classes_may_be_words() -> None:
+    words = np.array(["b", "a", "c"], dtype=object)[np.arange(120) % 3]
+    words[5], words[6] = None, np.nan
+    model = quick().fit(GRAPH, pd.Series(words))
+    assert model.run_.source.label_names == ("a", "b", "c") and "accuracy" in model.metrics_
+    assert model.run_.graph.labels is not None
+    assert model.run_.graph.labels[:7].tolist() == [1, 0, 2, 1, 0, -1, -1]
+
+
+def test_frames_have_names() -> None:
+    model = quick().fit(NAMED)
+    columns = [f"maskgae{i}" for i in range(8)]
+    assert model.get_feature_names_out().tolist() == columns
+    frame = model.set_output(transform="pandas").transform()
+    assert frame.index.tolist() == model.node_names_.tolist() and list(frame) == columns
+    assert np.array_equal(frame.to_numpy(), model.set_output(transform="default").transform())
+    links = model.predict_links(top=1, nodes="n3")
+    assert isinstance(links, pd.DataFrame) and links["source"].tolist() == ["n3"]
+
+
+def test_callbacks_and_verbose_hear_of_epochs(caplog: pytest.LogCaptureFixture) -> None:
+    losses: list[float] = []
+
+    class Losses(Callback):
+        def on_epoch(self, row: Any) -> None:
+            losses.append(row["loss"])
+
+    model = quick(callbacks=[Losses()], verbose=True, settings={"training.eval_every": 2}, epochs=4)
+    model.fit(GRAPH)
+    assert losses == [row["loss"] for row in model.history_] and len(losses) == 4
+    assert "training" in caplog.messages
+    assert sum("validation AUC" in line for line in caplog.messages) == 2
+
+
+def test_lists_arrays_files_and_stores_of_the_same_edges_give_the_same(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("\n".join(f"{u},{v}" for u, v in NAMED))
+    graph, names, _ = as_graph(NAMED)
+    write_store(tmp_path / "store", graph, names)
+    expected = quick().fit(NAMED)
+    for edges in (np.array(NAMED), tmp_path / "edges.csv", str(tmp_path / "store")):
+        model = quick().fit(edges)
+        order = np.argsort(model.node_names_)
+        assert np.array_equal(model.node_names_[order], expected.node_names_)
+        assert model.embedding_.shape == expected.embedding_.shape
+
+
+def test_a_model_is_pickled_before_and_after_it_is_kept(tmp_path: Path) -> None:
+    model = quick().fit(NAMED)
+    model.save(tmp_path / "run")
+    for one in (model, MaskGAE.load(tmp_path / "run")):
+        back = pickle.loads(pickle.dumps(one))
+        assert np.array_equal(back.transform(), model.embedding_)
+        assert np.array_equal(back.score_pairs(NAMED[:3]), model.score_pairs(NAMED[:3]))
+
+
+def test_a_loaded_model_is_saved_to_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("\n".join(f"{u},{v}" for u, v in NAMED))
+    rows = "\n".join(f"n{i},{i / 7},{'xyz'[i % 3]},c{i % 2}" for i in range(120))
+    (tmp_path / "nodes.csv").write_text("id,size,kind,class\n" + rows)
+    model = quick().fit(tmp_path / "edges.csv", nodes=tmp_path / "nodes.csv", label="class")
+    model.save(tmp_path / "a")
+    MaskGAE.load(tmp_path / "a").save(tmp_path / "b")
+    one, other = (contents(tmp_path / name) for name in "ab")
+    assert one == other
+    assert {"features.json", "history.csv", "graph/test.npy", "graph/val_negatives.npy"} <= set(one)
+    back = MaskGAE.load(tmp_path / "b")
+    assert back.run_.source.label_names == ("c0", "c1")
+    assert back.run_.source.notes == model.run_.source.notes
+    assert back.history_ == model.history_
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -130,6 +129,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             reading: of a file, what :func:`maskgae.read` takes, such as ``nodes`` and ``label``.
         """
         from maskgae.run import fit, read
+        from maskgae.run.callbacks import Callbacks, Log
 
         source = read(X, features=features, labels=y, **reading)
         found = fit(
@@ -139,19 +139,23 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             dim=self.dim,
             holdout=self.holdout,
             device=self.device,
-            callbacks=[*self.callbacks, *([_logging()] if self.verbose else [])],
+            callbacks=Callbacks(self.callbacks).each + ((Log(),) if self.verbose else ()),
         )
         columns = 0 if source.graph.features is None else source.graph.features.num_columns
         return self._keep(found, columns)
 
     def _overrides(self) -> dict[str, Any]:
         """Dotted keys from the keywords; what is named wins over ``settings``."""
+        from maskgae.presets import preset
+        from maskgae.run.defaults import as_overrides
+
         named = {key: getattr(self, word) for word, key in KEYWORDS.items()}
-        values = {**(self.settings or {}), "seed": _seed(self.random_state)}
+        values = as_overrides(self.settings) | {"seed": _seed(self.random_state)}
         values |= {key: value for key, value in named.items() if value is not None}
         if self.mask_ratio is not None:
-            paths = values.get("mask.kind") == "path"
-            values["mask.q" if paths else "mask.p"] = self.mask_ratio
+            base = preset(self.preset).overrides if self.preset else {}
+            kind = values.get("mask.kind", base.get("mask.kind"))
+            values["mask.q" if kind == "path" else "mask.p"] = self.mask_ratio
         return values
 
     def transform(self, X: Any = None, *, features: Any = None, **reading: Any) -> Any:
@@ -162,6 +166,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         names.
         """
         run = self._run()
+        if X is None and (features is not None or reading):
+            raise InputError("features and files of nodes go with another graph: give it as X")
         found = run.embed() if X is None else run.embed(X, features=features, **reading)
         return self._output(found.values, found.ids)
 
@@ -174,14 +180,13 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
         Args:
             top: links per node, at most.
-            nodes: names of the nodes to ask about; all of them where it is ``None``.
+            nodes: names of the nodes to ask about, or one; all of them where it is ``None``.
 
         Returns:
             Columns ``source``, ``target`` and ``score``, as a pandas frame where pandas is
             installed; the score is a probability, calibrated for as many edges as negative samples.
         """
-        asked = [nodes] if isinstance(nodes, str) else nodes
-        columns = self._run().links(top, asked)
+        columns = self._run().links(top, nodes)
         try:
             import pandas
         except ImportError:
@@ -215,6 +220,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
     def set_output(self, *, transform: str | None = None) -> MaskGAE:
         """Whether :meth:`transform` gives an array (``default``) or a frame with the names."""
+        if transform not in (None, "default", "pandas", "polars"):
+            raise InputError(f"transform must be default, pandas or polars, not {transform!r}")
         if transform is not None:
             self._output_kind = transform
         return self
@@ -273,6 +280,12 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "run_")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.string = tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
 
 class HeldOutLinks:
     """A splitter for ``GridSearchCV`` on a graph: one split, with all rows on both sides.
@@ -296,28 +309,9 @@ def _seed(random_state: Any) -> int:
     """The seed of a run from what scikit-learn calls a random state."""
     if random_state is None:
         return secrets.randbits(31)
-    if hasattr(random_state, "randint"):
-        return int(random_state.randint(2**31 - 1))
+    for draw in ("integers", "randint"):
+        if hasattr(random_state, draw):
+            return int(getattr(random_state, draw)(2**31 - 1))
+    if not isinstance(random_state, int | np.integer):
+        raise InputError(f"random_state is a whole number or a generator, not {random_state!r}")
     return int(random_state)
-
-
-def _logging() -> Callback:
-    from maskgae.run import Callback
-
-    log = logging.getLogger("maskgae")
-    if not log.handlers:
-        log.addHandler(logging.StreamHandler())
-    log.setLevel(logging.INFO)
-
-    class Log(Callback):
-        """Tells of each validation."""
-
-        def on_epoch(self, row: Mapping[str, Any]) -> None:
-            if row.get("val_auc") is not None:
-                epoch, loss = row["epoch"] + 1, row["loss"]
-                log.info("epoch %d, loss %.3f, validation AUC %.4f", epoch, loss, row["val_auc"])
-
-        def on_part(self, name: str) -> None:
-            log.info("%s", name)
-
-    return Log()

@@ -49,10 +49,15 @@ def _classes(labels: Any) -> tuple[Any, tuple[str, ...]]:
     found = np.asarray(labels)
     if found.dtype.kind not in "OUS":
         return labels, ()
-    known = sorted({str(name) for name in found.tolist() if name is not None})
-    number: dict[str | None, int] = {name: code for code, name in enumerate(known)}
-    words = (None if name is None else str(name) for name in found.tolist())
+    words = [None if _is_missing(name) else str(name) for name in found.tolist()]
+    known = sorted({word for word in words if word is not None})
+    number = {name: code for code, name in enumerate(known)}
     return np.array([-1 if word is None else number[word] for word in words]), tuple(known)
+
+
+def _is_missing(name: Any) -> bool:
+    """Whether it is ``None`` or NaN, as pandas has where there is nothing."""
+    return name is None or (isinstance(name, float) and name != name)
 
 
 def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
@@ -73,6 +78,8 @@ def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
         return made, np.arange(made.num_nodes)
     if hasattr(graph, "columns") and hasattr(graph, "to_numpy"):
         return _from_frame(graph)
+    if isinstance(graph, np.ndarray) and graph.dtype.kind in "OUS":
+        graph = graph.tolist()
     if isinstance(graph, list | tuple) and _is_named(graph):
         return _from_names(graph)
     rows = None if features is None else as_features(features).num_rows
@@ -115,6 +122,8 @@ def _is_named(edges: Any) -> bool:
 def _from_names(edges: Any) -> tuple[Graph, NDArray[Any]]:
     if any(isinstance(edge, str) or len(edge) != 2 for edge in edges):
         raise InputError("an edge is a pair of names, such as ('ann', 'bob'): give a list of those")
+    if any(_is_missing(end) for edge in edges for end in edge):
+        raise InputError("an edge needs two ends, but one of the list has None or NaN: drop it")
     names = sorted({str(end) for edge in edges for end in edge})
     number = {name: place for place, name in enumerate(names)}
     ends = np.array([[number[str(u)], number[str(v)]] for u, v in edges], dtype=np.int64)

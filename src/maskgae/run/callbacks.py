@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from maskgae.base.errors import InputError
 
 if TYPE_CHECKING:
     from maskgae.run.plan import Plan
@@ -42,11 +45,33 @@ class Callback:
         return False
 
 
+class Log(Callback):
+    """Logs parts and validations, to standard error where nobody has set up logging."""
+
+    def __init__(self) -> None:
+        self.log = logging.getLogger("maskgae")
+        if not self.log.hasHandlers():
+            self.log.addHandler(logging.StreamHandler())
+        self.log.setLevel(logging.INFO)
+
+    def on_part(self, name: str) -> None:
+        self.log.info("%s", name)
+
+    def on_epoch(self, row: Mapping[str, Any]) -> None:
+        if row.get("val_auc") is not None:
+            epoch, loss = row["epoch"] + 1, row["loss"]
+            self.log.info("epoch %d, loss %.3f, validation AUC %.4f", epoch, loss, row["val_auc"])
+
+
 class Callbacks(Callback):
     """Tells several callbacks, in their order."""
 
-    def __init__(self, each: Sequence[Callback]) -> None:
-        self.each = tuple(each)
+    def __init__(self, each: Callback | Sequence[Callback]) -> None:
+        self.each = tuple(each) if isinstance(each, Sequence) else (each,)
+        self._stopping = False
+        wrong = [one for one in self.each if not isinstance(one, Callback)]
+        if wrong:
+            raise InputError(f"callbacks are a list of objects of Callback, not {wrong[0]!r}")
 
     def on_plan(self, source: Source, plan: Plan) -> None:
         for one in self.each:
@@ -69,4 +94,5 @@ class Callbacks(Callback):
             one.on_end(run)
 
     def wants_stop(self) -> bool:
-        return any(one.wants_stop() for one in self.each)
+        self._stopping = self._stopping or any(one.wants_stop() for one in self.each)
+        return self._stopping  # once said, for it is asked before and after saving

@@ -204,8 +204,26 @@ def resolve_settings(
 ) -> Settings:
     """Settings for a graph: a preset's or what suits it, then what the user says by dotted key."""
     base = named_preset(preset).overrides if preset else suggest(graph).settings
-    settings = Settings().updated({**base, **(overrides or {})})
-    return settings if dim is None else settings.updated(_widths(settings, dim))
+    settings = Settings().updated({**base, **as_overrides(overrides)})
+    return settings if dim is None else settings.updated(_widths(settings, plain(dim)))
+
+
+def as_overrides(settings: Any) -> dict[str, Any]:
+    """What a user sets by dotted key, in Python's own numbers.
+
+    >>> as_overrides({"mask.p": np.float32(0.5)})
+    {'mask.p': 0.5}
+    """
+    if not isinstance(settings or {}, Mapping):
+        raise InputError(
+            f"settings are values by dotted key, such as {{'mask.p': 0.5}}, not {settings!r}"
+        )
+    return {key: plain(value) for key, value in (settings or {}).items()}
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy, such as a grid may have, as Python's own; whatever else, as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _widths(settings: Settings, dim: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from maskgae.base.files import atomic, read_json, read_with, write_json, write_t
 from maskgae.base.replace import settled
 from maskgae.base.settings import Settings
 from maskgae.base.settings_text import read_toml
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.base.tensors import read_tensors, write_tensors
+from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.record import check_record
@@ -128,7 +131,7 @@ def load_parts(folder: Path) -> dict[str, Any]:
         "structural": _structural(store),
         "history": read_with(folder / HISTORY, _read_history, "CSV"),
         "record": read_with(folder / METRICS, lambda path: check_record(read_json(path)), "JSON"),
-        "stored": lambda: read_embeddings(folder / EMBEDDINGS, source.graph.num_nodes),
+        "stored": partial(read_embeddings, folder / EMBEDDINGS, source.graph.num_nodes),
         "folder": folder,
     }
 
@@ -158,6 +161,27 @@ def _structural(store: Store) -> StructuralFeatures | None:
     if len(found) < len(STRUCTURAL) or found["scale"].size != found["basis"].shape[1] + 1:
         raise InputError(f"{store.folder} lacks a part of its structural features: fit it again")
     return StructuralFeatures(**found)
+
+
+def other_parts(run: Run, source: Source) -> list[str]:
+    """What of a graph is not as in the run."""
+    one, other = run.graph, source.graph
+    edges = (one.pairs.long(), other.pairs.long())
+    if not torch.equal(*edges) or not np.array_equal(run.ids, source.ids):
+        return ["other edges"]
+    features = None if run.structural is not None else one.features
+    found = [] if _same_features(features, other.features) else ["other features"]
+    labels = [graph.labels is not None and graph.labels.tolist() for graph in (one, other)]
+    return found if labels[0] == labels[1] else [*found, "other labels"]
+
+
+def _same_features(one: Features | None, other: Features | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    blocks = torch.arange(one.num_rows).split(max(1, CHUNK_NUMBERS // one.num_columns))
+    return one.shape == other.shape and all(
+        torch.equal(one.rows(rows).dense(), other.rows(rows).dense()) for rows in blocks
+    )
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from maskgae.base.device import check_device
@@ -90,6 +88,7 @@ def fit(
     (5, ['score', 'source', 'target'])
     """
     check_device(device)
+    _check_wishes(settings, preset or dim, holdout, None if folder else resume or force)
     place = None if folder is None else Path(folder)
     if restarted() and place is not None:  # torchrun has lost a rank and started all again
         force = force and folders.may_start_again(place)
@@ -116,6 +115,18 @@ def fit(
             run.folder = place
         request.callback.on_end(run)
         return run
+
+
+def _check_wishes(settings: Any, named: Any, holdout: Any, homeless: Any) -> None:
+    """Refuses what would have no effect."""
+    if isinstance(settings, Settings) and named:
+        raise InputError("complete settings leave nothing to preset and dim: give dotted keys")
+    if holdout not in (True, False):
+        raise InputError(
+            f"holdout must be True or False, not {holdout!r}: the shares are split.val, split.test"
+        )
+    if homeless:
+        raise InputError("resume and force are about the run in a folder: give folder= too")
 
 
 def _source(given: Any) -> Source:
@@ -223,8 +234,7 @@ def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) 
     ]
     if holdout != bool(run.held_out):
         differing.append(f"holdout {int(not holdout)}, not {int(holdout)}")
-    if not _same_edges(run.source, source):
-        differing.append("other edges")
+    differing += files.other_parts(run, source)
     if differing:
         raise InputError(
             f"the run in {folder} is complete with {'; '.join(differing[:4])}: choose another "
@@ -233,11 +243,6 @@ def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) 
     if not (folder / folders.REPORT).exists():
         run.report(folder / folders.REPORT)
     return run
-
-
-def _same_edges(one: Source, other: Source) -> bool:
-    pairs = (one.graph.pairs.long(), other.graph.pairs.long())
-    return torch.equal(*pairs) and np.array_equal(one.ids, other.ids)
 
 
 @dataclass(frozen=True)

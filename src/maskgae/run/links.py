@@ -71,7 +71,7 @@ def missing_links(
         - **z:** ``[N, d]``
         - **nodes:** ``[n]``
     """
-    if top < 1:
+    if not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"the number of links per node must be 1 at least, not {top}")
     asked = torch.arange(graph.num_nodes) if nodes is None else nodes
     products = asked.numel() * graph.num_nodes
@@ -95,11 +95,11 @@ Part = tuple[Tensor, Tensor, Tensor]
 
 def _exact(z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
     csr = graph.structure.csr
-    top = min(top, graph.num_nodes - 1)
+    top = min(int(top), graph.num_nodes - 1)
     for nodes in asked.split(max(1, CHUNK_NUMBERS // z.numel())):
         # [n, N, d] -> [n, N]
         product = z[nodes].unsqueeze(1) * z
-        logits = decoder(product.flatten(0, 1)).view(nodes.numel(), -1)
+        logits = decoder(product.flatten(0, 1)).view(nodes.numel(), graph.num_nodes)
         neighbours = csr.rows(nodes)
         logits[neighbours.row_of_entry(), neighbours.indices] = -torch.inf
         logits[torch.arange(nodes.numel()), nodes] = -torch.inf

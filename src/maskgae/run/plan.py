@@ -69,6 +69,8 @@ def plan_fit(
     Raises:
         InputError: if the memory is too small for what is wanted, or for anything.
     """
+    if not isinstance(batch_pairs, int | None):
+        raise InputError(f"batch_pairs must be a whole number from 0 on, not {batch_pairs!r}")
     available = available_memory() // local_ranks()
     plans = [
         Plan(choice, fit_memory(graph, choice), available)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from maskgae.base.errors import InputError
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
@@ -154,13 +155,16 @@ class Run:
 
         Args:
             top: links per node, at most.
-            nodes: names of the nodes to ask about; all of them where it is ``None``.
+            nodes: names of the nodes to ask about, or one; all of them where it is ``None``.
 
         Returns:
             Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
             calibrated for as many edges as negative samples.
         """
-        asked = None if nodes is None else torch.from_numpy(self.source.numbers(nodes))
+        asked = None
+        if nodes is not None:
+            several = isinstance(nodes, Iterable) and not isinstance(nodes, str)
+            asked = torch.from_numpy(self.source.numbers(nodes if several else [nodes]))
         found = missing_links(self.z, self.net.decoder, self.graph, top, asked)
         return {
             "source": self.ids[found.source.numpy()],
@@ -170,12 +174,12 @@ class Run:
 
     def score(self, pairs: Any) -> NDArray[np.float32]:
         """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
-        table = np.asarray(pairs, dtype=object)
-        if table.size == 0:
+        ends = _ends(pairs)
+        if not ends:
             return np.empty(0, dtype=np.float32)
-        numbers = self.source.numbers(table.reshape(-1)).reshape(-1, 2).T.copy()
-        ends = torch.from_numpy(numbers).to(self.z.device)
-        return np.asarray(pair_logits(self.z, self.net.decoder, ends).sigmoid().cpu())
+        numbers = self.source.numbers(ends).reshape(-1, 2).T.copy()
+        placed = torch.from_numpy(numbers).to(self.z.device)
+        return np.asarray(pair_logits(self.z, self.net.decoder, placed).sigmoid().cpu())
 
     def report(self, path: str | Path | None = None) -> Path:
         """Writes the page of the run: to a file, or into its folder."""
@@ -193,3 +197,16 @@ class Run:
     def __repr__(self) -> str:
         figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])
         return f"Run({self.graph.name}, {self.graph.num_nodes:,} nodes{figures and ', ' + figures})"
+
+
+def _ends(pairs: Any) -> list[Any]:
+    """Both ends of each pair, one pair after the other, ``[P, 2] -> [2 P]``."""
+    rows = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
+    rows = rows.tolist() if hasattr(rows, "tolist") else rows
+    if not isinstance(rows, Iterable) or isinstance(rows, str):
+        raise InputError(f"pairs are a list such as [('ann', 'bob')], not {pairs!r}")
+    rows = list(rows)
+    wrong = [row for row in rows if not isinstance(row, list | tuple) or len(row) != 2]
+    if wrong:
+        raise InputError(f"a pair is two names, such as ('ann', 'bob'), not {wrong[0]!r}")
+    return [end for row in rows for end in row]

@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maskgae.base.errors import InputError
+from maskgae.base.errors import InputError, nearest
 from maskgae.data.graph import Graph
 from maskgae.io import TableEncoder, build_graph, fit_encoder, read_edges, read_nodes
 from maskgae.io.convert import as_graph
 from maskgae.io.ids import IdArray, as_ids, find_ids
 from maskgae.store.store import Store, open_store
+
+#: What may be said of how a file of edges is read.
+READING = tuple(signature(read_edges).parameters)[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +127,8 @@ def _of_files(
         raise InputError("--label names a column of --nodes, and no --nodes was given")
     if nodes is None and missing != "error":
         raise InputError("--missing is about the numbers of --nodes, and no --nodes was given")
+    if unknown := [word for word in reading if word not in READING]:
+        raise InputError(f"'{unknown[0]}' says nothing of a file: {nearest(unknown[0], READING)}")
     listed = read_edges(edges, **reading)
     if nodes is None:
         built = build_graph(listed)
