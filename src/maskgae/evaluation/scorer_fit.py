@@ -241,9 +241,7 @@ def _candidate_columns(
     return out
 
 
-def _smallest(
-    value_and_gradient: Callable[[Floats], tuple[float, Floats]], start: Floats
-) -> Floats:
+def _smallest(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
     """Where a function that gives its value and gradient is smallest, by L-BFGS."""
     from scipy.optimize import minimize
 
