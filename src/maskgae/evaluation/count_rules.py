@@ -140,7 +140,7 @@ class ThreeSteps:
         walked = second.indptr[first.indptr].tolist()
         asked = near.indptr[torch.cat([counts.new_zeros(1), counts.cumsum(0)])].tolist()
         for (a, b), (low, high) in zip(pairwise(walked), pairwise(asked), strict=True):
-            reached = second.indices[a:b]
+            reached = second.indices[a:b].long()  # of a store they have 32 bits
             at.index_add_(0, reached, weight[a:b])
             found[low:high] *= at[near.indices[low:high]]
             at.index_fill_(0, reached, 0)

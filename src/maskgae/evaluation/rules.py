@@ -41,8 +41,9 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.count_rules import Counts, PageRank, Scores, ThreeSteps
 from maskgae.evaluation.vector_rules import FeatureCosine, SmoothedCosine, Spectral
 
-#: Entries of a graph, twice its pairs, up to which PageRank is among the rules by default.
-PAGERANK_ENTRIES = 2**20
+#: Nodes and entries, twice the edges, up to which PageRank is among the rules by default: it costs
+#: a row of the graph for every pair.
+PAGERANK_NODES, PAGERANK_ENTRIES = 10_000, 2**20
 
 #: The rules of a record's rows.
 RECORDED = (
@@ -135,7 +136,8 @@ class Rules:
 def default_rules(graph: Graph) -> tuple[str, ...]:
     """The rules that a graph has features for and that are affordable on it."""
     names = STRUCTURAL if graph.features is None else RULES
-    affordable = 2 * graph.num_pairs <= PAGERANK_ENTRIES
+    small = graph.num_nodes <= PAGERANK_NODES
+    affordable = small and 2 * graph.num_pairs <= PAGERANK_ENTRIES
     return tuple(name for name in names if affordable or name not in PageRank.names)
 
 

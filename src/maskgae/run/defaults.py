@@ -20,6 +20,7 @@ from maskgae.base.rng import stream
 from maskgae.base.settings import Settings
 from maskgae.data.features import Features, SparseFeatures
 from maskgae.data.graph import Graph
+from maskgae.evaluation.link_task import RANKED_NODES
 from maskgae.presets import preset as named_preset
 
 #: Neighbours on average below which a graph is hardly more than a tree.
@@ -97,6 +98,7 @@ def suggest(graph: Graph) -> Suggestion:
     _choose_dropout(known, suggestion)
     _choose_length(known, suggestion)
     _choose_split(known, suggestion)
+    _choose_scorer(known, suggestion)
     return suggestion
 
 
@@ -183,6 +185,16 @@ def _choose_length(facts: GraphSize, suggestion: Suggestion) -> None:
     suggestion.add(
         reason, training__epochs=epochs, training__eval_every=every, training__patience=patience
     )
+
+
+def _choose_scorer(facts: GraphSize, suggestion: Suggestion) -> None:
+    if facts.nodes > RANKED_NODES:
+        return
+    reason = (
+        "Pairs are scored by the network and by simple rules together, weighted on held-out edges "
+        "of validation; where the rules do not help there, the network scores alone."
+    )
+    suggestion.add(reason, scorer__kind="combined")
 
 
 def _choose_split(facts: GraphSize, suggestion: Suggestion) -> None:

@@ -18,8 +18,8 @@ from maskgae.run.links import missing_links
 if TYPE_CHECKING:
     from maskgae.run.run import Run
 
-#: Pairs of embeddings that may be compared in the search for missing links.
-COMPARED_PAIRS = 2 * 10**9
+#: Pairs that may be scored in the search for missing links; of larger graphs some nodes are asked.
+SCORED_PAIRS = 2 * 10**7
 #: Nodes of a large graph that its page shows.
 SHOWN_NODES = 5_000
 #: Rows of the table of predicted links.
@@ -98,7 +98,7 @@ def strongest_links(run: Run) -> list[tuple[str, str, float]]:
 
     Of a larger graph, a sample of nodes is asked for theirs.
     """
-    asked, count = None, COMPARED_PAIRS // max(1, run.graph.num_nodes)
+    asked, count = None, SCORED_PAIRS // max(1, run.graph.num_nodes)
     if run.graph.num_nodes > count:
         order = Stream(0, ("report",)).at("links").numpy().permutation(run.graph.num_nodes)
         asked = torch.from_numpy(order[:count]).sort().values
