@@ -12,32 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any
 
 from maskgae.base.errors import InputError, nearest
-
-T = TypeVar("T")
-
-
-def setting(
-    default: T,
-    text: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    open_ends: bool = False,
-    choices: tuple[str, ...] = (),
-    pattern: str = "",
-) -> T:
-    """A field with its help text and its constraint: a range, choices, or a pattern of a word."""
-    limits = {"low": low, "high": high, "open": open_ends, "choices": choices, "pattern": pattern}
-    return field(default=default, metadata={"help": text, **limits})
+from maskgae.base.rules import Rule, rules_of, setting
 
 
 @dataclass(frozen=True)
@@ -226,7 +208,7 @@ class Settings:
         for key, value in values.items():
             if key not in KEYS:
                 raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
-            result = _set(result, key, _checked(key, value))
+            result = _set(result, key, _RULES[key].checked(value))
         _check_grid(result.probe)
         return result
 
@@ -256,19 +238,8 @@ class Settings:
         return "\n".join(lines) + "\n"
 
 
-def _leaves(cls: type, prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
-    hints = get_type_hints(cls)
-    for item in fields(cls):
-        if item.metadata:
-            yield prefix + item.name, item, hints[item.name]
-        else:
-            yield from _leaves(hints[item.name], f"{prefix}{item.name}.")
-
-
-_FIELDS: dict[str, tuple[Field[Any], Any]] = {
-    key: (item, hint) for key, item, hint in _leaves(Settings)
-}
-KEYS: tuple[str, ...] = tuple(_FIELDS)
+_RULES: dict[str, Rule] = rules_of(Settings)
+KEYS: tuple[str, ...] = tuple(_RULES)
 
 #: The settings that change nothing of what comes out.
 WITHOUT_EFFECT = ("training.checkpoint_every",)
@@ -278,7 +249,7 @@ APART = ("seed", *WITHOUT_EFFECT)
 
 def help_text(key: str) -> str:
     """The one description of a setting, shown by help, docs and errors alike."""
-    return str(_FIELDS[key][0].metadata["help"])
+    return _RULES[key].help
 
 
 def range_text(key: str) -> str:
@@ -287,18 +258,12 @@ def range_text(key: str) -> str:
     >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.layers")
     ('in (0, 1)', 'batch, layer, none', '')
     """
-    about = _FIELDS[key][0].metadata
-    words, low, high = about["choices"], about["low"], about["high"]
-    if not all(f"{word}:" in about["help"] for word in words):
-        return ", ".join(words)
-    if low is None or high is None:
-        return ""
-    return f"in ({low:g}, {high:g})" if about["open"] else f"{low:g} to {high:g}"
+    return _RULES[key].limits
 
 
 def choices(key: str) -> tuple[str, ...]:
     """The words a setting may take; empty where it is not a choice."""
-    return tuple(_FIELDS[key][0].metadata["choices"])
+    return _RULES[key].choices
 
 
 def _get(settings: Settings, key: str) -> Any:
@@ -315,32 +280,6 @@ def _set(settings: Settings, key: str, value: Any) -> Settings:
     return replace(settings, **{head: replace(getattr(settings, head), **{name: value})})
 
 
-def _checked(key: str, value: Any) -> Any:
-    item, hint = _FIELDS[key]
-    value = _coerced(key, value, hint)
-    words, low, high = item.metadata["choices"], item.metadata["low"], item.metadata["high"]
-    if words and value not in words:
-        raise InputError(f"{key} = '{value}' is not known: {nearest(value, words)}")
-    if item.metadata["pattern"] and not re.fullmatch(item.metadata["pattern"], value):
-        raise InputError(f"{key} = '{value}' cannot be read: {item.metadata['help']}")
-    for number in value if isinstance(value, tuple) else (value,):
-        if not isinstance(number, str) and (low is not None or high is not None):
-            _check_range(key, number, low, high, item.metadata["open"])
-    return value
-
-
-def _check_range(key: str, value: float, low: float | None, high: float | None, ends: bool) -> None:
-    above = low is None or (value > low if ends else value >= low)
-    below = high is None or (value < high if ends else value <= high)
-    if above and below and -math.inf < value < math.inf:
-        return
-    left, right = ("(", ")") if ends else ("[", "]")
-    left_end = "-inf" if low is None else f"{low:g}"
-    right_end, right = ("inf", ")") if high is None else (f"{high:g}", right)
-    hint = "; use mask.kind=none to train without a mask" if key in ("mask.p", "mask.q") else ""
-    raise InputError(f"{key} must lie in {left}{left_end}, {right_end}{right}, not {value:g}{hint}")
-
-
 def _check_grid(probe: ProbeConfig) -> None:
     if not probe.grid or (probe.kind == "logistic" and min(probe.grid) == 0):
         least = "a number above 0" if probe.kind == "logistic" else "a number"
@@ -348,24 +287,6 @@ def _check_grid(probe: ProbeConfig) -> None:
             f"probe.grid must list {least}, or several, not "
             f"{list(probe.grid)}: {help_text('probe.grid')}"
         )
-
-
-def _coerced(key: str, value: Any, hint: Any) -> Any:
-    """Turns what TOML, JSON or Python gave into the field's type, or says what it should be."""
-    if get_origin(hint) is tuple:
-        inner = get_args(hint)[0]
-        items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_coerced(key, item, inner) for item in items)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value) if abs(value) < 2**1023 else math.inf
-    if _FIELDS[key][0].metadata["pattern"] and type(value) is int:
-        return str(value)  # a word that may be digits only, as TOML reads it
-    if not isinstance(value, hint) or isinstance(value, bool):
-        name = {int: "a whole number", float: "a number", str: "a word"}[hint]
-        given = repr(value)
-        given = given if len(given) <= 80 else given[:80] + "..."
-        raise InputError(f"{key} must be {name}, not {given}: {help_text(key)}")
-    return value
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:

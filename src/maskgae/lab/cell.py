@@ -12,7 +12,8 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.base.settings import Settings
 from maskgae.datasets.registry import find_dataset
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import BASELINES, SUPERVISED
+from maskgae.lab.methods import BASELINES, CONFIGURED, SUPERVISED
+from maskgae.lab.methods.registry import divided
 from maskgae.presets import preset, recommended
 from maskgae.training import MaskGAEMethod
 
@@ -35,6 +36,7 @@ class Cell:
         settings: resolved settings; their seed plays no part.
         preset: where the settings came from, for the record.
         method: a name of :data:`METHODS`.
+        own: the config of a method that has settings of its own.
     """
 
     task: str
@@ -42,14 +44,38 @@ class Cell:
     settings: Settings
     preset: str | None = None
     method: str = "maskgae"
+    own: Any = None
 
     def method_on(self, device: str, seed: int) -> Method:
         """The cell's method, ready to be fitted in the run of one seed."""
-        return METHODS[self.method](replace(self.settings, seed=seed), device)
+        settings = replace(self.settings, seed=seed)
+        if self.own is not None:
+            return CONFIGURED[self.method].method(self.own, settings, device)
+        return METHODS[self.method](settings, device)
+
+    @property
+    def epochs(self) -> int:
+        """At most this many epochs are trained."""
+        return int((self.own or self.settings.training).epochs)
+
+    def flat(self) -> dict[str, Any]:
+        """All settings by dotted key, the method's own among them."""
+        return self.settings.flat() | self._own_flat(self.own)
+
+    def defaults(self) -> dict[str, Any]:
+        """What :meth:`flat` would be if nothing had been set."""
+        own = None if self.own is None else type(self.own)()
+        return Settings().flat() | self._own_flat(own)
+
+    def _own_flat(self, own: Any) -> dict[str, Any]:
+        return {} if own is None else CONFIGURED[self.method].flat(own)
 
     def digest(self) -> str:
         """Sixteen hex digits that stand for everything that decides the result."""
-        parts = [self.task, self.dataset, self.method, self.settings.digest()]
+        parts: list[Any] = [self.task, self.dataset, self.method, self.settings.digest()]
+        if self.own is not None:
+            before, now = self._own_flat(type(self.own)()), self._own_flat(self.own)
+            parts.append({key: now[key] for key in sorted(now) if now[key] != before[key]})
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
@@ -63,16 +89,17 @@ def uses(method: str, key: str) -> bool:
     >>> uses("maskgae", "mask.p"), uses("gae", "mask.p"), uses("gae", "split.val")
     (True, False, True)
     """
-    return method in ("maskgae", "maskgae-frozen") or key.startswith(SHARED)
+    return method in ("maskgae", "maskgae-frozen") or key.startswith((*SHARED, f"{method}."))
 
 
 def _refuse_unused(method: str, before: Settings, asked: Settings) -> None:
     was, now = before.flat(), asked.flat()
     for key in was:
         if was[key] != now[key] and not uses(method, key):
+            own = f", see 'maskgae settings --method {method}'" if method in CONFIGURED else ""
             raise InputError(
-                f"{method} has a recipe of its own and no {key}: leave it out, or use --method "
-                "maskgae"
+                f"{method} has a recipe of its own and no {key}: leave it out{own}, or use "
+                "--method maskgae"
             )
 
 
@@ -103,6 +130,8 @@ def make_cell(
     chosen = preset(preset_name) if preset_name else recommended(task, known, mask or "edge")
     settings = Settings() if chosen is None else chosen.settings
     named = {} if mask is None else {"mask.kind": mask}
-    asked = settings.updated({**(overrides or {}), **named})
+    own, others = divided(overrides or {}, method, CONFIGURED)
+    asked = settings.updated({**others, **named})
     _refuse_unused(method, settings, asked)
-    return Cell(task, known, asked, None if chosen is None else chosen.name, method)
+    config = CONFIGURED[method].configured(known, own) if method in CONFIGURED else None
+    return Cell(task, known, asked, None if chosen is None else chosen.name, method, config)

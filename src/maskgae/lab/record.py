@@ -15,7 +15,7 @@ from maskgae.lab.cell import Cell, uses
 def cell_record(cell: Cell, outcomes: Sequence[Outcome], load_s: float = 0.0) -> dict[str, Any]:
     """What a cell is, how it was run, and what its seeds gave."""
     about = {name: getattr(cell, name) for name in ("task", "dataset", "method", "preset")}
-    flat = cell.settings.flat().items()
+    flat = cell.flat().items()
     settings = {key: value for key, value in flat if key != "seed" and uses(cell.method, key)}
     link = cell.task == "link"
     protocol = _link_protocol(cell) if link else _node_protocol(cell, outcomes[0])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from maskgae.base.files import write_json
-from maskgae.base.settings import APART, Settings
+from maskgae.base.settings import APART
 from maskgae.data.graph import Graph
 from maskgae.datasets.registry import load_dataset
 from maskgae.evaluation.method import Listener
@@ -72,7 +72,7 @@ class Store:
             "dataset": cell.dataset,
             "method": cell.method,
             "preset": cell.preset,
-            "settings": cell.settings.flat(),
+            "settings": cell.flat(),
         }
         write_json(self.path(cell, run.seed), document)
 
@@ -87,7 +87,7 @@ def _same_settings(kept: dict[str, Any], cell: Cell) -> bool:
 
     One that is gone since then was at its default too: otherwise it would be in the digest.
     """
-    own, defaults = json.loads(json.dumps(cell.settings.flat())), Settings().flat()
+    own, defaults = json.loads(json.dumps(cell.flat())), cell.defaults()
     shared = (key for key in kept if key in own and key not in APART)
     known = all(own[key] == kept[key] for key in shared)
     new = (key for key in own if key not in kept)
