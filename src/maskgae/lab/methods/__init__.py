@@ -11,6 +11,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``maskgae-frozen``                both     MaskGAE's embedding under the MLP scorer
 ``mlp gcn gat``                   node     trained on labels
 ``dgi``                           both     contrastive: nodes against shuffled features
+``grace gca``                     both     contrastive: nodes of two views against each other
 ================================  =======  =========================================
 """
 
@@ -20,7 +21,7 @@ from collections.abc import Callable
 
 from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import autoencoders, dgi, sage, supervised
+from maskgae.lab.methods import autoencoders, dgi, gca, grace, sage, supervised
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.registry import Entry
@@ -53,7 +54,7 @@ def _sage(settings: Settings, device: str) -> Method:
 
 
 #: The methods with settings of their own.
-CONFIGURED: dict[str, Entry] = {entry.name: entry for entry in (dgi.ENTRY,)}
+CONFIGURED: dict[str, Entry] = {entry.name: entry for entry in (dgi.ENTRY, grace.ENTRY, gca.ENTRY)}
 
 #: Name -> how to make the method from a cell's settings and a device.
 BASELINES: dict[str, Factory] = {

@@ -30,7 +30,7 @@ class Pretext(nn.Module):
         for part in self.children():
             if isinstance(part, nn.PReLU):
                 nn.init.constant_(part.weight, 0.25)
-            else:
+            elif list(part.parameters()):
                 part.reset_parameters(generator)  # type: ignore[operator]
 
     def encode(self, view: View) -> Tensor:
