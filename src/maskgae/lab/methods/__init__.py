@@ -11,6 +11,8 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``maskgae-frozen``                both     MaskGAE's embedding under the MLP scorer
 ``mlp gcn gat``                   node     trained on labels
 ``dgi``                           both     contrastive: nodes against shuffled features
+``gmi``                           both     features, neighbours and edges against random nodes
+``mvgrl``                         both     contrastive: edges against walks
 ``grace gca``                     both     contrastive: nodes of two views against each other
 ================================  =======  =========================================
 """
@@ -21,7 +23,7 @@ from collections.abc import Callable
 
 from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import autoencoders, dgi, gca, grace, sage, supervised
+from maskgae.lab.methods import autoencoders, dgi, gca, gmi, grace, mvgrl, sage, supervised
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.registry import Entry
@@ -54,7 +56,9 @@ def _sage(settings: Settings, device: str) -> Method:
 
 
 #: The methods with settings of their own.
-CONFIGURED: dict[str, Entry] = {entry.name: entry for entry in (dgi.ENTRY, grace.ENTRY, gca.ENTRY)}
+CONFIGURED: dict[str, Entry] = {
+    entry.name: entry for entry in (dgi.ENTRY, gmi.ENTRY, grace.ENTRY, gca.ENTRY, mvgrl.ENTRY)
+}
 
 #: Name -> how to make the method from a cell's settings and a device.
 BASELINES: dict[str, Factory] = {

@@ -28,10 +28,7 @@ class Pretext(nn.Module):
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draws all weights anew; activations with weights go back to their first values."""
         for part in self.children():
-            if isinstance(part, nn.PReLU):
-                nn.init.constant_(part.weight, 0.25)
-            elif list(part.parameters()):
-                part.reset_parameters(generator)  # type: ignore[operator]
+            _reset(part, generator)
 
     def encode(self, view: View) -> Tensor:
         """The embedding, ``[N, d]``."""
@@ -40,6 +37,16 @@ class Pretext(nn.Module):
     def loss(self, view: View, stream: Stream) -> Tensor:
         """The loss of one update, whose draws come from the stream."""
         raise NotImplementedError
+
+
+def _reset(part: nn.Module, generator: torch.Generator) -> None:
+    if isinstance(part, nn.PReLU):
+        part.reset_parameters()
+    elif isinstance(part, nn.ModuleList):
+        for each in part:
+            _reset(each, generator)
+    elif any(True for _ in part.parameters()):
+        part.reset_parameters(generator)  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
