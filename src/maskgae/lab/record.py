@@ -19,6 +19,8 @@ def cell_record(cell: Cell, outcomes: Sequence[Outcome], load_s: float = 0.0) ->
     settings = {key: value for key, value in flat if key != "seed" and uses(cell.method, key)}
     link = cell.task == "link"
     protocol = _link_protocol(cell) if link else _node_protocol(cell, outcomes[0])
+    # A method that has a way of its own to choose its epoch says so.
+    protocol |= {k: v for k, v in outcomes[0].facts.items() if k == "selection"}
     return make_record(about, settings, protocol, outcomes, load_s)
 
 

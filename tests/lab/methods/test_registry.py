@@ -53,7 +53,7 @@ def test_a_setting_of_another_method_says_whose_it_is() -> None:
 def test_settings_are_those_of_the_dataset_then_those_asked_for() -> None:
     assert make_cell("node", "pubmed", method="dgi").own.dim == 256
     cell = make_cell("node", "PubMed", method="dgi", overrides={"dgi.dim": 8})
-    assert (cell.own.dim, cell.own.epochs) == (8, 300)
+    assert (cell.own.dim, cell.own.epochs) == (8, 1000)
 
 
 def test_they_decide_the_digest_and_leave_other_methods_alone() -> None:
@@ -69,6 +69,7 @@ def test_they_stand_in_the_record_and_on_disk(tmp_path: Path) -> None:
     record = evaluate(cell, [0])
     assert record["settings"]["dgi.dim"] == 4 and "mask.p" not in record["settings"]
     assert record["facts"]["epochs"] == 2
+    assert record["protocol"]["selection"] == "training loss"
     list(run_missing([(cell, 0)], store))
     kept = store.load(cell, 0)
     assert kept is not None

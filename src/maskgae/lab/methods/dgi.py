@@ -15,7 +15,7 @@ have no published settings and take Cora's.
 \                               published code                here
 ==============================  ============================  ==================================
 weights kept                    before the best epoch's step  after it
-epochs                          at most 10,000                at most 1,000; 300 on larger graphs
+epochs                          at most 10,000                at most 1,000
 shuffled features               a second product              rows of :math:`X W`, the same numbers
 ==============================  ============================  ==================================
 """
@@ -77,9 +77,5 @@ ENTRY = Entry(
     lambda config, device: Pretrained(
         lambda view, config: DGI(view.x.num_columns, config), config, device
     ),
-    by_dataset={
-        "PubMed": {"dim": 256, "epochs": 300},
-        "Photo": {"epochs": 300},
-        "Computers": {"epochs": 300},
-    },
+    by_dataset={"PubMed": {"dim": 256}},
 )

@@ -19,8 +19,7 @@ centrality                      the best of degree,           degree
 signed features                 :math:`|x_{uf}|` on one       :math:`|x_{uf}|` wherever one is
                                 dataset                       negative
 :math:`N^2` logits              all of them                   as in GRACE
-epochs                          2,000                         fewer, see ``maskgae settings
-                                                              --method gca``
+epochs                          2,000                         1,000: within half an hour
 ==============================  ============================  ==================================
 """
 
