@@ -19,6 +19,7 @@ centrality                      the best of degree,           degree
 signed features                 :math:`|x_{uf}|` on one       :math:`|x_{uf}|` wherever one is
                                 dataset                       negative
 :math:`N^2` logits              all of them                   as in GRACE
+rate of Photo                   0.1                           0.01, as in GRACE
 epochs                          2,000                         1,000: within half an hour
 ==============================  ============================  ==================================
 """
