@@ -14,10 +14,9 @@ from typing import Any
 
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.files import read_json, read_with
-from maskgae.base.settings import Settings
 from maskgae.cli import screen
 from maskgae.evaluation.outcome import Outcome
-from maskgae.lab.cell import Cell
+from maskgae.lab.cell import Cell, recorded_cell
 from maskgae.lab.records import Records
 from maskgae.presets import TASKS
 
@@ -47,9 +46,7 @@ def _move(path: Path, records: Records) -> None:
 
 
 def _parsed(document: dict[str, Any]) -> tuple[Cell, Outcome]:
-    about = document.pop("cell")
-    settings = Settings().updated(about.pop("settings"))
-    return Cell(settings=settings, **about), Outcome(**document)
+    return recorded_cell(document.pop("cell")), Outcome(**document)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ class Recipe:
         epochs: at most this many updates.
         lr: learning rate of Adam.
         weight_decay: weight decay of Adam.
-        patience: stop after this many epochs without a better validation figure.
+        patience: stop after this many epochs without a better figure; 0: never.
         every: epochs between two validations.
     """
 
@@ -42,10 +42,10 @@ class Recipe:
         return replace(self, epochs=min(self.epochs, max_steps)) if max_steps else self
 
     def __str__(self) -> str:
-        return (
-            f"Adam {self.lr:g}, weight decay {self.weight_decay:g}, "
-            f"at most {self.epochs} epochs, patience {self.patience}"
-        )
+        start = f"Adam {self.lr:g}, weight decay {self.weight_decay:g}, "
+        if not self.patience:
+            return start + f"{self.epochs} epochs"
+        return start + f"at most {self.epochs} epochs, patience {self.patience}"
 
 
 @dataclass
@@ -86,7 +86,8 @@ class Loop:
         stopped = "epochs"
         for epoch in range(recipe.epochs):
             self._epoch(epoch, optimizer)
-            if self.best and epoch + 1 - self.best_epoch >= recipe.patience:
+            waited = epoch + 1 - self.best_epoch if self.best else 0
+            if 0 < recipe.patience <= waited:
                 stopped = "patience"
                 break
         if self.best_weights:
@@ -147,3 +148,21 @@ def link_judge(
         return (auc(logits[:count], logits[count:]),)
 
     return judge
+
+
+def by_loss(
+    update: Callable[[int], Tensor],
+) -> tuple[Callable[[int], Tensor], Callable[[], Figure]]:
+    """An update and a judge of its training loss, for methods that stop on nothing else.
+
+    The loss is that of the weights before the step of its epoch, the weights kept those after it.
+    """
+    last = 0.0
+
+    def watched(epoch: int) -> Tensor:
+        nonlocal last
+        loss = update(epoch)
+        last = loss.item()
+        return loss
+
+    return watched, lambda: (-last,)
