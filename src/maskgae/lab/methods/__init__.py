@@ -14,6 +14,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``gmi``                           both     features, neighbours and edges against random nodes
 ``mvgrl``                         both     contrastive: edges against walks
 ``grace gca``                     both     contrastive: nodes of two views against each other
+``sugrl``                         both     contrastive: distances to neighbours
 ================================  =======  =========================================
 """
 
@@ -23,7 +24,17 @@ from collections.abc import Callable
 
 from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import autoencoders, dgi, gca, gmi, grace, mvgrl, sage, supervised
+from maskgae.lab.methods import (
+    autoencoders,
+    dgi,
+    gca,
+    gmi,
+    grace,
+    mvgrl,
+    sage,
+    sugrl,
+    supervised,
+)
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.registry import Entry
@@ -57,7 +68,15 @@ def _sage(settings: Settings, device: str) -> Method:
 
 #: The methods with settings of their own.
 CONFIGURED: dict[str, Entry] = {
-    entry.name: entry for entry in (dgi.ENTRY, gmi.ENTRY, grace.ENTRY, gca.ENTRY, mvgrl.ENTRY)
+    method.ENTRY.name: method.ENTRY
+    for method in (
+        dgi,
+        gmi,
+        grace,
+        gca,
+        mvgrl,
+        sugrl,
+    )
 }
 
 #: Name -> how to make the method from a cell's settings and a device.
