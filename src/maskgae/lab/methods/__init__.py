@@ -15,6 +15,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``mvgrl``                         both     contrastive: edges against walks
 ``grace gca``                     both     contrastive: nodes of two views against each other
 ``sugrl``                         both     contrastive: distances to neighbours
+``mgae``                          both     masked edges from products of all layers
 ================================  =======  =========================================
 """
 
@@ -30,6 +31,7 @@ from maskgae.lab.methods import (
     gca,
     gmi,
     grace,
+    mgae,
     mvgrl,
     sage,
     sugrl,
@@ -76,6 +78,7 @@ CONFIGURED: dict[str, Entry] = {
         gca,
         mvgrl,
         sugrl,
+        mgae,
     )
 }
 
