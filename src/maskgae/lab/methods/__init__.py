@@ -14,6 +14,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``gmi``                           both     features, neighbours and edges against random nodes
 ``mvgrl``                         both     contrastive: edges against walks
 ``grace gca``                     both     contrastive: nodes of two views against each other
+``cca-ssg``                       both     two views agree, columns are uncorrelated
 ``sugrl``                         both     contrastive: distances to neighbours
 ``mgae``                          both     masked edges from products of all layers
 ================================  =======  =========================================
@@ -27,6 +28,7 @@ from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
 from maskgae.lab.methods import (
     autoencoders,
+    cca_ssg,
     dgi,
     gca,
     gmi,
@@ -77,6 +79,7 @@ CONFIGURED: dict[str, Entry] = {
         grace,
         gca,
         mvgrl,
+        cca_ssg,
         sugrl,
         mgae,
     )
