@@ -16,6 +16,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``grace gca``                     both     contrastive: nodes of two views against each other
 ``cca-ssg``                       both     two views agree, columns are uncorrelated
 ``sugrl``                         both     contrastive: distances to neighbours
+``bgrl``                          both     predicts its own average on another view
 ``mgae``                          both     masked edges from products of all layers
 ================================  =======  =========================================
 """
@@ -28,6 +29,7 @@ from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
 from maskgae.lab.methods import (
     autoencoders,
+    bgrl,
     cca_ssg,
     dgi,
     gca,
@@ -81,6 +83,7 @@ CONFIGURED: dict[str, Entry] = {
         mvgrl,
         cca_ssg,
         sugrl,
+        bgrl,
         mgae,
     )
 }
