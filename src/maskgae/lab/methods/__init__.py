@@ -18,6 +18,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``sugrl``                         both     contrastive: distances to neighbours
 ``bgrl``                          both     predicts its own average on another view
 ``mgae``                          both     masked edges from products of all layers
+``seal``                          link     a pair's subgraph is classified
 ================================  =======  =========================================
 """
 
@@ -38,6 +39,7 @@ from maskgae.lab.methods import (
     mgae,
     mvgrl,
     sage,
+    seal,
     sugrl,
     supervised,
 )
@@ -85,6 +87,7 @@ CONFIGURED: dict[str, Entry] = {
         sugrl,
         bgrl,
         mgae,
+        seal,
     )
 }
 
@@ -106,9 +109,13 @@ BASELINES: dict[str, Factory] = {
 #: Baselines that learn from labels, so that only the node task can judge them.
 SUPERVISED = ("mlp", "gcn", "gat")
 
+#: Baselines that score pairs and embed nothing, so that only the link task can judge them.
+LINKS_ONLY = ("seal",)
+
 __all__ = [
     "BASELINES",
     "CONFIGURED",
+    "LINKS_ONLY",
     "SGC",
     "SUPERVISED",
     "Autoencoder",
