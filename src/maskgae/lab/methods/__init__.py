@@ -17,6 +17,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``cca-ssg``                       both     two views agree, columns are uncorrelated
 ``sugrl``                         both     contrastive: distances to neighbours
 ``bgrl``                          both     predicts its own average on another view
+``graphmae``                      both     masked features, rebuilt by attention
 ``mgae``                          both     masked edges from products of all layers
 ``seal``                          link     a pair's subgraph is classified
 ================================  =======  =========================================
@@ -36,6 +37,7 @@ from maskgae.lab.methods import (
     gca,
     gmi,
     grace,
+    graphmae,
     mgae,
     mvgrl,
     sage,
@@ -86,6 +88,7 @@ CONFIGURED: dict[str, Entry] = {
         cca_ssg,
         sugrl,
         bgrl,
+        graphmae,
         mgae,
         seal,
     )
