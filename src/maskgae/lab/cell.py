@@ -12,7 +12,7 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.base.settings import Settings
 from maskgae.datasets.registry import find_dataset
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import BASELINES, CONFIGURED, SUPERVISED
+from maskgae.lab.methods import BASELINES, CONFIGURED, LINKS_ONLY, SUPERVISED
 from maskgae.lab.methods.registry import divided
 from maskgae.presets import TASKS, preset, recommended
 from maskgae.training import MaskGAEMethod
@@ -133,6 +133,8 @@ def make_cell(
         raise InputError(f"no method is called '{method}': {nearest(method, METHODS)}")
     if task == "link" and method in SUPERVISED:
         raise InputError(f"{method} learns from labels and scores no pairs: use the node task")
+    if task == "node" and method in LINKS_ONLY:
+        raise InputError(f"{method} scores pairs and embeds no nodes: use the link task")
     entry = find_dataset(dataset)
     if task not in entry.tasks:
         raise InputError(f"{entry.name} is for the {entry.tasks[0]} task, not for {task}")

@@ -14,6 +14,12 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``gmi``                           both     features, neighbours and edges against random nodes
 ``mvgrl``                         both     contrastive: edges against walks
 ``grace gca``                     both     contrastive: nodes of two views against each other
+``cca-ssg``                       both     two views agree, columns are uncorrelated
+``sugrl``                         both     contrastive: distances to neighbours
+``bgrl``                          both     predicts its own average on another view
+``graphmae``                      both     masked features, rebuilt by attention
+``mgae``                          both     masked edges from products of all layers
+``seal``                          link     a pair's subgraph is classified
 ================================  =======  =========================================
 """
 
@@ -23,7 +29,22 @@ from collections.abc import Callable
 
 from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import autoencoders, dgi, gca, gmi, grace, mvgrl, sage, supervised
+from maskgae.lab.methods import (
+    autoencoders,
+    bgrl,
+    cca_ssg,
+    dgi,
+    gca,
+    gmi,
+    grace,
+    graphmae,
+    mgae,
+    mvgrl,
+    sage,
+    seal,
+    sugrl,
+    supervised,
+)
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.registry import Entry
@@ -57,7 +78,20 @@ def _sage(settings: Settings, device: str) -> Method:
 
 #: The methods with settings of their own.
 CONFIGURED: dict[str, Entry] = {
-    entry.name: entry for entry in (dgi.ENTRY, gmi.ENTRY, grace.ENTRY, gca.ENTRY, mvgrl.ENTRY)
+    method.ENTRY.name: method.ENTRY
+    for method in (
+        dgi,
+        gmi,
+        grace,
+        gca,
+        mvgrl,
+        cca_ssg,
+        sugrl,
+        bgrl,
+        graphmae,
+        mgae,
+        seal,
+    )
 }
 
 #: Name -> how to make the method from a cell's settings and a device.
@@ -80,4 +114,14 @@ BASELINES: dict[str, Factory] = {
 #: Baselines that learn from labels, so that only the node task can judge them.
 SUPERVISED = ("mlp", "gcn", "gat")
 
-__all__ = ["BASELINES", "CONFIGURED", "SUPERVISED", "WithScores", "as_scorer"]
+#: Baselines that score pairs and embed nothing, so that only the link task can judge them.
+LINKS_ONLY = ("seal",)
+
+__all__ = [
+    "BASELINES",
+    "CONFIGURED",
+    "LINKS_ONLY",
+    "SUPERVISED",
+    "WithScores",
+    "as_scorer",
+]

@@ -26,9 +26,16 @@ class Pretext(nn.Module):
     """A network with a loss that needs no labels."""
 
     def reset_parameters(self, generator: torch.Generator) -> None:
-        """Draws all weights anew; activations with weights go back to their first values."""
+        """Draws all weights anew; what draws nothing goes back to its first values."""
         for part in self.children():
-            _reset(part, generator)
+            reset(part, generator)
+
+    def begin(self, epoch: int) -> None:
+        """Called before the loss of each update, by those that keep time."""
+
+    def rate(self, epoch: int) -> float:
+        """The share of the learning rate that an update has."""
+        return 1.0
 
     def encode(self, view: View) -> Tensor:
         """The embedding, ``[N, d]``."""
@@ -39,12 +46,13 @@ class Pretext(nn.Module):
         raise NotImplementedError
 
 
-def _reset(part: nn.Module, generator: torch.Generator) -> None:
-    if isinstance(part, nn.PReLU):
-        part.reset_parameters()
-    elif isinstance(part, nn.ModuleList):
+def reset(part: nn.Module, generator: torch.Generator) -> None:
+    """Draws the weights of a part anew, and of the parts in a list."""
+    if isinstance(part, nn.ModuleList):
         for each in part:
-            _reset(each, generator)
+            reset(each, generator)
+    elif isinstance(part, nn.PReLU | nn.BatchNorm1d):
+        part.reset_parameters()
     elif any(True for _ in part.parameters()):
         part.reset_parameters(generator)  # type: ignore[operator]
 
@@ -55,13 +63,17 @@ class Pretrained:
 
     Args:
         make: the network for a training graph and a config.
-        config: with ``epochs``, ``lr``, ``weight_decay`` and ``patience``.
+        config: with ``epochs``, ``lr``, ``weight_decay``, and ``patience`` where it may stop.
         device: where it is trained.
+        view: how it sees a graph.
+        decoupled: whether weights decay apart from the gradient, as in AdamW.
     """
 
     make: Callable[[View, Any], Pretext]
     config: Any
     device: str = "cpu"
+    view: Callable[[Graph, str], View] = View.normalized
+    decoupled: bool = False
 
     def fit(
         self,
@@ -70,12 +82,20 @@ class Pretrained:
         stream: Stream,
         on_epoch: OnEpoch | None = None,
     ) -> FittedEmbedding:
-        view, config = View.normalized(graph, self.device), self.config
+        view, config = self.view(graph, self.device), self.config
         net = self.make(view, config)
         net.reset_parameters(stream.at("weights").torch())
         net.to(self.device)
-        recipe = Recipe(config.epochs, config.lr, config.weight_decay, config.patience)
-        update, judge = by_loss(lambda epoch: net.loss(view, stream.at("step", epoch)))
-        loop = Loop(net, recipe, update, judge if config.patience else None, on_epoch)
-        facts = loop.run() | {"selection": "training loss" if config.patience else "last epoch"}
-        return FittedEmbedding(lambda other: net.encode(View.normalized(other, self.device)), facts)
+
+        def step(epoch: int) -> Tensor:
+            net.begin(epoch)
+            return net.loss(view, stream.at("step", epoch))
+
+        update, judge = by_loss(step)
+        patience = getattr(config, "patience", 0)
+        recipe = Recipe(
+            config.epochs, config.lr, config.weight_decay, patience, decoupled=self.decoupled
+        )
+        loop = Loop(net, recipe, update, judge if patience else None, on_epoch, schedule=net.rate)
+        facts = loop.run() | {"selection": "training loss" if patience else "last epoch"}
+        return FittedEmbedding(lambda other: net.encode(self.view(other, self.device)), facts)
