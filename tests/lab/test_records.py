@@ -14,6 +14,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.settings import APART, Settings
 from maskgae.lab import METHODS, Cell, Outcome, Records, make_cell, records
 from maskgae.lab.cell import recorded_cell, uses
+from maskgae.lab.methods import CONFIGURED
 
 ROOT = Path(__file__).parents[2]
 CELL = make_cell("link", "imports", overrides={"mask.p": 0.5})
@@ -180,6 +181,8 @@ def test_defaults_stay() -> None:
     """
     golden = json.loads((ROOT / "tests" / "golden" / "defaults.json").read_text())
     defaults = {key: value for key, value in Settings().flat().items() if key not in APART}
+    for entry in CONFIGURED.values():
+        defaults |= entry.flat(entry.config())
     now = json.loads(json.dumps(defaults))
     assert {key: now.get(key) for key in golden} == golden
     assert now.keys() == golden.keys(), "a new setting: write its default there, too"

@@ -14,6 +14,7 @@ from typing import Any
 
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.files import read_json, read_with
+from maskgae.base.settings_text import REMOVED
 from maskgae.cli import screen
 from maskgae.evaluation.outcome import Outcome
 from maskgae.lab.cell import Cell, recorded_cell
@@ -46,7 +47,9 @@ def _move(path: Path, records: Records) -> None:
 
 
 def _parsed(document: dict[str, Any]) -> tuple[Cell, Outcome]:
-    return recorded_cell(document.pop("cell")), Outcome(**document)
+    about = document.pop("cell")
+    settings = {k: v for k, v in about["settings"].items() if REMOVED.get(k) != v}
+    return recorded_cell(about | {"settings": settings}), Outcome(**document)
 
 
 def main() -> None:
