@@ -101,15 +101,23 @@ def numbers(document: Any) -> Iterator[float]:
         yield float(document)
 
 
+def restricted(found: Any, golden: Any) -> Any:
+    """What the golden file knows of a document: new figures may stand beside the old ones."""
+    if not isinstance(golden, dict):
+        return found
+    return {key: restricted(found[key], golden[key]) for key in golden}
+
+
 @pytest.mark.parametrize("name", ["link", "node", "fit"])
 def test_small_runs_give_their_bits(name: str, tmp_path: Path) -> None:
     torch.set_num_threads(1)
     golden = json.loads((GOLDEN / "runs.json").read_text())
     found = fitted(tmp_path) if name == "fit" else evaluated(name)
+    known = restricted(found, golden[name])
     if machine() == golden["machine"]:
-        assert found == golden[name]
+        assert known == golden[name]
     else:
-        assert list(numbers(found)) == pytest.approx(list(numbers(golden[name])), abs=0.02)
+        assert list(numbers(known)) == pytest.approx(list(numbers(golden[name])), abs=0.02)
 
 
 def write_golden(folder: Path) -> None:

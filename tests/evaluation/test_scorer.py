@@ -71,7 +71,7 @@ def test_a_score_worked_out_by_hand() -> None:
     terms = [3 * (7 - 1) / 2, (0.5**0.5 - 0.5) / 0.25, -np.log1p(2)]
     shares = ours.shares(pair)
     assert [shares[name].item() for name in scorer.columns] == pytest.approx(terms, rel=1e-6)
-    assert ours.score(pair).item() == pytest.approx(sum(terms), rel=1e-6)
+    assert ours.pairs(pair).item() == pytest.approx(sum(terms), rel=1e-6)
 
 
 def test_rows_pairs_and_shares_agree_and_are_symmetric(split: LinkSplit) -> None:
@@ -83,9 +83,9 @@ def test_rows_pairs_and_shares_agree_and_are_symmetric(split: LinkSplit) -> None
     nodes = torch.tensor([3, 150])
     pairs = torch.stack([nodes.repeat_interleave(200), torch.arange(200).repeat(2)])
     other = pairs[0] != pairs[1]
-    scores = ours.score(pairs)
+    scores = ours.pairs(pairs)
     torch.testing.assert_close(ours.rows(nodes).flatten()[other], scores[other], atol=1e-4, rtol=0)
-    torch.testing.assert_close(ours.score(pairs.flip(0)), scores, atol=1e-4, rtol=0)
+    torch.testing.assert_close(ours.pairs(pairs.flip(0)), scores, atol=1e-4, rtol=0)
     total = torch.stack(list(ours.shares(pairs).values())).sum(0)
     torch.testing.assert_close(total, scores, atol=1e-5, rtol=0)
 
@@ -133,7 +133,7 @@ def test_a_network_that_knows_the_answer_is_left_alone(split: LinkSplit) -> None
     scorer = fit_scorer(columns, validation(split), known(split), stream(0))
     assert scorer.kind == NETWORK and scorer.facts[NETWORK] == 1.0
     bare = PairScorer.of(scorer, split.train, Table(logits))
-    assert bare.score(split.val).eq(5).all() and bare.probability(split.val).min() > 0.9
+    assert bare.pairs(split.val).eq(5).all() and bare.probability(split.val).min() > 0.9
     assert bare.probability(split.val_negatives).max() < 0.5
 
 

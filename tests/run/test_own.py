@@ -74,6 +74,7 @@ def test_the_run_folder_is_complete(fitted: Path) -> None:
         "config.toml",
         "graph",
         "features.json",
+        "scorer.json",
         "embeddings.parquet",
         "metrics.json",
         "history.csv",

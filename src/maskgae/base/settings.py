@@ -171,6 +171,18 @@ class EmbeddingConfig:
 
 
 @dataclass(frozen=True)
+class ScorerConfig:
+    """What scores a pair of nodes."""
+
+    kind: str = setting(
+        "network",
+        "network: the decoder's logit alone, as published; combined: with rules such as common "
+        "neighbours, weighted on validation edges where that ranks better",
+        choices=("network", "combined"),
+    )
+
+
+@dataclass(frozen=True)
 class ProbeConfig:
     """The linear classifier that judges embeddings by labels."""
 
@@ -213,6 +225,7 @@ class Settings:
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    scorer: ScorerConfig = field(default_factory=ScorerConfig)
     probe: ProbeConfig = field(default_factory=ProbeConfig)
     split: SplitConfig = field(default_factory=SplitConfig)
 

@@ -217,4 +217,4 @@ def _write_scores(out: Path, columns: dict[str, Any], what: str, spreadsheet_saf
 
     write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
     screen.written(f"{columns['score'].size:,} {what}", out)
-    screen.out.print("score: the decoder's probability, for as many edges as negative samples")
+    screen.out.print("score: the chance of an edge, where edges and negative samples are as many")

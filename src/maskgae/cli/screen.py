@@ -166,7 +166,7 @@ def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
 
 
 SHOWN_METRICS = {
-    "link": ("auc", "ap", "hits@50", "mrr"),
+    "link": ("rank_mrr", "rank_hits@10", "auc", "ap"),
     "node": ("accuracy", "macro_f1", "accuracy_random_splits"),
 }
 

@@ -7,9 +7,9 @@ same pairs are scored by the method, by every heuristic baseline and by an untra
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -21,13 +21,18 @@ from maskgae.base.settings import Settings
 from maskgae.base.sizes import CACHE_PAIRS
 from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
-from maskgae.data.splits import LinkSplit
+from maskgae.data.splits import LinkSplit, joined
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.method import FittedScores, OnEpoch, Validation
+from maskgae.evaluation.method import FittedScores, OnEpoch, Scores, Validation, opened
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
-from maskgae.evaluation.rules import link_heuristics
+from maskgae.evaluation.ranking import full_rankings
+from maskgae.evaluation.rules import default_rules, link_heuristics
+from maskgae.evaluation.scorer import COMBINED, NETWORK, Columns, Scorer
+from maskgae.evaluation.scorer_fit import fit_scorers
 
+#: Above this many nodes nothing is ranked among all of them, and no rules are combined.
+RANKED_NODES = 200_000
 #: Above this many nodes no hard negatives are looked for: every end is compared with every node.
 HARD_NODES = 50_000
 
@@ -103,6 +108,15 @@ class Contest:
         return row
 
 
+@dataclass(frozen=True)
+class LinkResult(Generic[ScoresLinks]):
+    """What a link task gave: its figures, what was fitted, and what scores pairs."""
+
+    outcome: Outcome
+    fitted: ScoresLinks
+    scorer: Scorer
+
+
 def link_task(
     method: LinkMethod[ScoresLinks],
     untrained: Untrained,
@@ -112,8 +126,11 @@ def link_task(
     *,
     audit: Mapping[str, Any],
     on_epoch: OnEpoch | None = None,
-) -> tuple[Outcome, ScoresLinks]:
+) -> LinkResult[ScoresLinks]:
     """Fits a method on a split's training graph and scores its test pairs once.
+
+    With ``scorer.kind=combined`` one half of the validation pairs chooses the epoch, and the other
+    the weights that the network and the rules have in the score.
 
     Args:
         method: what is evaluated.
@@ -130,25 +147,110 @@ def link_task(
             "without a test by 'maskgae fit --holdout 0'"
         )
     stream, started = Stream(settings.seed), time.perf_counter()
-    fitted = method.fit(split.train, validation_pairs(split, settings), stream, on_epoch)
+    validation, kept = selection_pairs(split, settings)
+    fitted = method.fit(split.train, validation, stream, on_epoch)
     trained = time.perf_counter()
+    scorers = fitted_scorers(fitted, split, kept, stream.at("scorer"))
     messages = split.messages(settings.split.message_edges)
     hard = settings.split.hard_negatives
     contest = Contest.of(split, graph, messages, hard, stream.at("hard"))
-    scores = {"method": fitted.score(messages, contest.pairs)}
-    heuristics = link_heuristics(messages, contest.pairs)
-    scores |= {name: torch.from_numpy(values) for name, values in heuristics.items()}
-    scores["untrained"] = _cosines(untrained(split.train, stream), messages, contest.pairs)
-    rows = {name: contest.row(values) for name, values in scores.items()}
+    before = untrained(split.train, stream)
+    if graph.num_nodes > RANKED_NODES:
+        rows = {name: contest.row(s) for name, s in _scores(fitted, before, messages, contest)}
+    else:
+        z = F.normalize(before.embed(messages), dim=1)
+        columns = Columns.of(messages, opened(fitted, messages), _shown_rules(messages))
+        rows = _rows(Board(columns, scorers, z), contest, split, graph, stream.at("ranking"))
     outcome = Outcome(
         seed=settings.seed,
         metrics=rows.pop("method"),
         sanity=rows,
         audit={**audit, **mask_facts(fitted.facts)},
-        facts=fitted.facts,
+        facts={**fitted.facts, **scorers["method"].summary()},
         time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
     )
-    return outcome, fitted
+    return LinkResult(outcome, fitted, scorers["method"])
+
+
+def fitted_scorers(
+    fitted: Scores, split: LinkSplit, kept: Validation | None, stream: Stream
+) -> dict[str, Scorer]:
+    """What scores the method's row and, where rules are combined with it, the parts' own rows."""
+    if kept is None:
+        return {"method": Scorer.bare()}
+    columns = Columns.of(split.train, opened(fitted, split.train))
+    known = joined(split.train, split.val, None)
+    combined, rules = fit_scorers(columns, kept, known, stream)
+    return {"method": combined, "network": Scorer.bare(), "rules": rules}
+
+
+def _shown_rules(graph: Graph) -> tuple[str, ...]:
+    possible = default_rules(graph)
+    return tuple(name for name in (*COMBINED, "adamic_adar") if name in possible)
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """Every row of a link task's table: scores of pairs, and of nodes against all nodes.
+
+    Args:
+        columns: the network's logit and the rules on the message graph.
+        scorers: the method's, and those of its parts.
+        z: the embedding of an untrained network, rows of length one, ``[N, D]``.
+    """
+
+    columns: Columns
+    scorers: Mapping[str, Scorer]
+    z: Tensor
+
+    def pairs(self, pairs: Tensor) -> dict[str, Tensor]:
+        """``[2, P] -> [P]`` by row."""
+        exact = link_heuristics(self.columns.rules.graph, pairs)
+        found = self._combined(self.columns.pairs(pairs))
+        found |= {name: torch.from_numpy(values) for name, values in exact.items()}
+        return found | {"untrained": _products(self.z, pairs)}
+
+    def rows(self, nodes: Tensor) -> dict[str, Tensor]:
+        """``[n] -> [n, N]`` by row."""
+        return self._combined(self.columns.rows(nodes)) | {"untrained": self.z[nodes] @ self.z.T}
+
+    def _combined(self, columns: Tensor) -> dict[str, Tensor]:
+        names = self.columns.names
+        found = {name: scorer.of(names, columns) for name, scorer in self.scorers.items()}
+        alone = {name: columns[..., i] for i, name in enumerate(names) if name != NETWORK}
+        return found | alone
+
+
+def _rows(
+    board: Board, contest: Contest, split: LinkSplit, graph: Graph, stream: Stream
+) -> dict[str, Metrics]:
+    """The metrics of every row on the same test pairs: AUC and the like, hard ones, ranking."""
+    ranked = full_rankings(board.rows, split.test, graph, stream)
+    return {
+        name: {**contest.row(scores), **ranked[name].metrics()}
+        for name, scores in board.pairs(contest.pairs).items()
+    }
+
+
+def _scores(
+    fitted: Scores, before: Network, messages: Graph, contest: Contest
+) -> Iterator[tuple[str, Tensor]]:
+    """Scores of the pairs alone, where ranking among all nodes would take too long."""
+    yield "method", fitted.score(messages, contest.pairs)
+    for name, values in link_heuristics(messages, contest.pairs).items():
+        yield name, torch.from_numpy(values)
+    nodes, place = torch.unique(contest.pairs, return_inverse=True)
+    yield "untrained", _products(F.normalize(before.embed(messages, nodes), dim=1), place)
+
+
+def selection_pairs(
+    split: LinkSplit, settings: Settings
+) -> tuple[Validation | None, Validation | None]:
+    """What an epoch is chosen on, and what is kept to weight the rules on, if they are combined."""
+    validation = validation_pairs(split, settings)
+    if validation is None or settings.scorer.kind != "combined":
+        return validation, None
+    return validation.halves(Stream(settings.seed).at("halves"))
 
 
 def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
@@ -164,8 +266,6 @@ def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
     return None
 
 
-def _cosines(net: Network, messages: Graph, pairs: Tensor) -> Tensor:
-    """Cosine similarity of the pairs in a network's embedding, ``[2, P] -> [P]``."""
-    nodes, place = torch.unique(pairs, return_inverse=True)
-    z = F.normalize(net.embed(messages, nodes), dim=1)
-    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in place.split(CACHE_PAIRS, dim=1)])
+def _products(z: Tensor, pairs: Tensor) -> Tensor:
+    """Inner products of rows, ``[N, d], [2, P] -> [P]``."""
+    return torch.cat([(z[part[0]] * z[part[1]]).sum(1) for part in pairs.split(CACHE_PAIRS, dim=1)])

@@ -91,5 +91,43 @@ class Method(Protocol):
         """Learns from the training graph, stopping on the validation pairs where there are any."""
 
 
+class PairScores(Protocol):
+    """Scores of pairs on one message graph, which is encoded once."""
+
+    def pairs(self, pairs: Tensor) -> Tensor:
+        """Logits of pairs, ``[2, P] -> [P]``."""
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """Logits of nodes against all nodes, ``[n] -> [n, N]``."""
+
+
+@runtime_checkable
+class Opens(Protocol):
+    def on(self, graph: Graph) -> PairScores:
+        """The scores with a graph's edges as messages."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Whatever scores pairs, asked for rows pair by pair."""
+
+    fitted: Scores
+    graph: Graph
+
+    def pairs(self, pairs: Tensor) -> Tensor:
+        return self.fitted.score(self.graph, pairs)
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        count = self.graph.num_nodes
+        every = torch.arange(count).repeat(nodes.numel())
+        pairs = torch.stack([nodes.repeat_interleave(count), every])
+        return self.pairs(pairs).view(nodes.numel(), count)
+
+
+def opened(fitted: Scores, graph: Graph) -> PairScores:
+    """The scores of what was fitted on one message graph."""
+    return fitted.on(graph) if isinstance(fitted, Opens) else _Asked(fitted, graph)
+
+
 class FittedScores(Fitted, Scores, Protocol):
     """Something fitted that scores pairs."""

@@ -15,7 +15,7 @@ those in all three parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -27,13 +27,17 @@ from maskgae.data.graph import Graph
 
 #: Scores of some nodes against all nodes, ``[n] -> [n, N]``.
 RowScorer = Callable[[Tensor], Tensor]
+#: The same by several scorers, which share work.
+RowScorers = Callable[[Tensor], Mapping[str, Tensor]]
 
 #: Up to this many nodes every pair is asked from both ends.
-EXACT_NODES = 20_000
+EXACT_NODES = 10_000
 #: Ends that are asked on larger graphs: a share of 0.3 is then known to within 0.01.
 SAMPLED_ENDS = 2_000
-#: Numbers in one block of asked ends times nodes, 16 MB in float32.
-BLOCK_NUMBERS = 2**22
+#: Scores of one scorer that a sample of ends asks for, at most; 50 ends at least.
+SAMPLED_SCORES = 2**28
+#: Numbers in one block of asked ends times nodes, 2 MB in float32 for each scorer.
+BLOCK_NUMBERS = 2**19
 
 RANK_HITS = (10, 50)
 
@@ -94,37 +98,55 @@ def full_ranking(
     >>> full_ranking(closeness, torch.tensor([[0], [3]]), path, stream(0)).ranks.tolist()
     [2.0, 2.0]
     """
+    return full_rankings(lambda nodes: {"": rows(nodes)}, pairs, known, stream, ends)[""]
+
+
+def full_rankings(
+    rows: RowScorers, pairs: Tensor, known: Graph, stream: Stream, ends: int | None = None
+) -> dict[str, Ranking]:
+    """The same ends asked by several scorers, see :func:`full_ranking`."""
     if not pairs.shape[1]:
         raise InputError("a ranking needs at least one held-out pair")
     both = torch.cat([pairs, pairs.flip(0)], dim=1).cpu()
     asked = both[:, _sample(both.shape[1], known.num_nodes, stream, ends)]
     # By end, so that an end of many pairs is scored once.
     asked = asked[:, asked[0].argsort(stable=True)]
-    blocks = asked.split(max(1, BLOCK_NUMBERS // known.num_nodes), dim=1)
-    ranks = torch.cat([_ranks(rows, block, known) for block in blocks])
-    return Ranking(asked, ranks, known.num_nodes, both.shape[1])
+    parts: dict[str, list[Tensor]] = {}
+    for block in asked.split(max(1, BLOCK_NUMBERS // known.num_nodes), dim=1):
+        for name, ranks in _ranks(rows, block, known).items():
+            parts.setdefault(name, []).append(ranks)
+    return {
+        name: Ranking(asked, torch.cat(ranks), known.num_nodes, both.shape[1])
+        for name, ranks in parts.items()
+    }
 
 
 def _sample(count: int, num_nodes: int, stream: Stream, ends: int | None) -> Tensor:
-    most = (count if num_nodes <= EXACT_NODES else SAMPLED_ENDS) if ends is None else ends
+    most = count if ends is None else ends
+    if ends is None and num_nodes > EXACT_NODES:
+        most = min(SAMPLED_ENDS, max(50, SAMPLED_SCORES // num_nodes))
     if count <= most:
         return torch.arange(count)
     return torch.randperm(count, generator=stream.torch())[:most]
 
 
-def _ranks(rows: RowScorer, asked: Tensor, known: Graph) -> Tensor:
-    """The ranks of some partners, ``[2, Q] -> [Q]``."""
+def _ranks(rows: RowScorers, asked: Tensor, known: Graph) -> dict[str, Tensor]:
+    """The ranks of some partners by each scorer, ``[2, Q] -> [Q]``."""
     ends, place = torch.unique_consecutive(asked[0], return_inverse=True)
-    # [ends, N]
-    scores = rows(ends).cpu()
-    if scores.isnan().any():
-        raise RunError("scores are not numbers (NaN): lower training.lr and run again")
-    found = scores[place, asked[1]]
-    scores = scores.clone()
-    # What is no candidate compares as neither above nor beside any score.
-    scores[left_out(known, ends)] = torch.nan
-    scores[place, asked[1]] = torch.nan
-    return mean_ranks(found, scores[place])
+    gone, found = left_out(known, ends), {}
+    # [ends, N] each
+    for name, scores in rows(ends).items():
+        own = scores.cpu()
+        if own.isnan().any():
+            raise RunError("scores are not numbers (NaN): lower training.lr and run again")
+        partner = own[place, asked[1]]
+        others = own[place]
+        # What is no candidate compares as neither above nor beside any score.
+        others[torch.arange(asked.shape[1]), asked[1]] = torch.nan
+        flags = torch.zeros(own.shape, dtype=torch.bool)
+        flags[gone] = True
+        found[name] = mean_ranks(partner, others.masked_fill_(flags[place], torch.nan))
+    return found
 
 
 def mean_ranks(found: Tensor, others: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
+from maskgae.evaluation.method import PairScores
 from maskgae.evaluation.rules import Rules, default_rules
 
 NETWORK = "network"
@@ -54,16 +55,6 @@ COMBINED = (
 BLOCK_NUMBERS = 2**20
 
 Floats = NDArray[np.float64]
-
-
-class PairScores(Protocol):
-    """A network on one message graph."""
-
-    def pairs(self, pairs: Tensor) -> Tensor:
-        """Logits of pairs, ``[2, P] -> [P]``."""
-
-    def rows(self, nodes: Tensor) -> Tensor:
-        """Logits of nodes against all nodes, ``[n] -> [n, N]``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +135,18 @@ class Scorer:
     def kind(self) -> str:
         return NETWORK if self.columns == (NETWORK,) else "combined"
 
+    def summary(self) -> dict[str, Any]:
+        """What a record tells of it: nothing where it is the network as it is."""
+        if not self.facts:
+            return {}
+        weights = dict(zip(self.columns, self.weights, strict=True))
+        return {"scorer": self.kind, "scorer_weights": weights, "scorer_fit": dict(self.facts)}
+
+    def of(self, names: Sequence[str], columns: Tensor) -> Tensor:
+        """Scores from columns of which the scorer takes those it names, ``[..., c] -> [...]``."""
+        places = [names.index(name) for name in self.columns]
+        return self.terms(columns[..., places]).sum(-1)
+
     def terms(self, columns: Tensor) -> Tensor:
         """What each column adds to the score, ``[..., c] -> [..., c]``."""
         mean, spread, weights = (
@@ -190,7 +193,7 @@ class PairScorer:
     def of(cls, scorer: Scorer, graph: Graph, network: PairScores | None = None) -> PairScorer:
         return cls(scorer, Columns.of(graph, network, scorer.columns))
 
-    def score(self, pairs: Tensor) -> Tensor:
+    def pairs(self, pairs: Tensor) -> Tensor:
         """``[2, P] -> [P]``"""
         return self.scorer.terms(self.columns.pairs(pairs)).sum(-1)
 
@@ -206,4 +209,4 @@ class PairScorer:
         return dict(zip(self.scorer.columns, terms.unbind(-1), strict=True))
 
     def probability(self, pairs: Tensor) -> Tensor:
-        return self.scorer.probability(self.score(pairs))
+        return self.scorer.probability(self.pairs(pairs))

@@ -16,13 +16,13 @@ than :data:`LEAST_PAIRS` pairs nothing is fitted: the weights are :data:`FIXED`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from torch import Tensor
 
 from maskgae.base.rng import Stream
@@ -51,6 +51,13 @@ Floats = NDArray[np.float64]
 
 
 def fit_scorer(columns: Columns, validation: Validation, known: Graph, stream: Stream) -> Scorer:
+    """The combined scorer of :func:`fit_scorers`."""
+    return fit_scorers(columns, validation, known, stream)[0]
+
+
+def fit_scorers(
+    columns: Columns, validation: Validation, known: Graph, stream: Stream
+) -> tuple[Scorer, Scorer]:
     """Fits the weights on validation pairs, and decides whether they are used at all.
 
     Args:
@@ -58,22 +65,23 @@ def fit_scorer(columns: Columns, validation: Validation, known: Graph, stream: S
         validation: the pairs that the epoch was not chosen on, with non-edges to calibrate on.
         known: the graph of training and all validation pairs, which are no candidates.
         stream: where samples of queries and candidates, and the halves, come from.
+
+    Returns:
+        The scorer, and beside it the rules alone, weighted in the same way.
     """
     queries = Queries.of(columns, validation.pairs, known, stream)
-    names = columns.names
+    names, few = columns.names, validation.pairs.shape[1] < LEAST_PAIRS
     facts: dict[str, Any] = {"pairs": validation.pairs.shape[1], "queries": queries.count}
-    if validation.pairs.shape[1] < LEAST_PAIRS:
-        weights = np.array([FIXED.get(name, 0.0) for name in names])
+    if few:
         facts["fixed"] = True
     else:
-        figures = queries.cross_fitted(stream.at("halves"), NETWORK in names)
-        facts |= figures
-        if figures["combined"] <= figures.get(NETWORK, -1.0):
-            return calibrated(Scorer.bare(**facts), columns, validation)
-        weights = queries.fitted(np.arange(queries.count))
-    mean, spread = queries.mean.tolist(), queries.spread.tolist()
-    scorer = Scorer(names, tuple(mean), tuple(spread), tuple(weights.tolist()), facts=facts)
-    return calibrated(scorer, columns, validation)
+        facts |= queries.cross_fitted(stream.at("halves"), NETWORK in names)
+    own = [place for place, name in enumerate(names) if name != NETWORK]
+    rules = queries.scorer(names, own, few, {})
+    if not few and facts["combined"] <= facts.get(NETWORK, -1.0):
+        return calibrated(Scorer.bare(**facts), columns, validation), rules
+    combined = queries.scorer(names, list(range(len(names))), few, facts)
+    return calibrated(combined, columns, validation), rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +146,20 @@ class Queries:
             return loss, gradient.double().numpy() + WEIGHT_DECAY * weights
 
         start = np.zeros(found.shape[1])
-        best: Floats = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B").x
-        return best
+        return _smallest(value_and_gradient, start)
+
+    def scorer(
+        self, names: Sequence[str], places: list[int], few: bool, facts: Mapping[str, Any]
+    ) -> Scorer:
+        """A scorer of some columns: weights that are fitted, or fixed where pairs are few."""
+        chosen = tuple(names[place] for place in places)
+        if few:
+            weights = np.array([FIXED.get(name, 0.0) for name in chosen])
+        else:
+            part = replace(self, found=self.found[:, places], others=self.others[..., places])
+            weights = part.fitted(np.arange(self.count))
+        mean, spread = (values[places].tolist() for values in (self.mean, self.spread))
+        return Scorer(chosen, tuple(mean), tuple(spread), tuple(weights.tolist()), facts=facts)
 
     def rank_mrr(self, weights: Floats, chosen: NDArray[np.int64]) -> float:
         """The mean of 1 / rank of the partners of some queries."""
@@ -198,7 +218,7 @@ def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
         loss = float((np.logaddexp(0, odds) - labels * odds).mean())
         return loss, np.array([(wrong * units).mean(), wrong.mean()])
 
-    slope, intercept = minimize(value_and_gradient, np.zeros(2), jac=True, method="L-BFGS-B").x
+    slope, intercept = _smallest(value_and_gradient, np.zeros(2))
     return float(slope / scale), float(intercept - slope * centre / scale)
 
 
@@ -219,3 +239,11 @@ def _candidate_columns(
             )
             out[start : start + size] = columns.pairs(pairs).view(part.numel(), -1, out.shape[2])
     return out
+
+
+def _smallest(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+    """Where a function that gives its value and gradient is smallest, by L-BFGS."""
+    from scipy.optimize import minimize
+
+    best: Floats = minimize(function, start, jac=True, method="L-BFGS-B").x
+    return best

@@ -29,7 +29,6 @@ import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 from torch import Tensor
 
 from maskgae.base.rng import stream
@@ -183,6 +182,8 @@ def _eigen(graph: Graph) -> tuple[Tensor, Tensor]:
         leading = np.argsort(-np.abs(values), kind="stable")[:RANK]
         values, vectors = values[leading], vectors[:, leading]
     else:
+        from scipy.sparse.linalg import eigsh
+
         random = _ADDRESS.at("spectral").numpy()
         start = random.standard_normal(graph.num_nodes).astype(np.float32)
         values, vectors = eigsh(matrix, k=RANK, v0=start, rng=random, tol=1e-4)

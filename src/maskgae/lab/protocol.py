@@ -41,7 +41,8 @@ def run_seed(
         return node_task(method, untrained, graph, settings, on_epoch)
     split, audit = _link_split(cell, graph, Stream(seed))
     scoring = WithScores(method)
-    return link_task(scoring, untrained, graph, split, settings, audit=audit, on_epoch=on_epoch)[0]
+    result = link_task(scoring, untrained, graph, split, settings, audit=audit, on_epoch=on_epoch)
+    return result.outcome
 
 
 def _link_split(cell: Cell, graph: Graph, stream: Stream) -> tuple[LinkSplit, dict[str, Any]]:

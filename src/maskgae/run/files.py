@@ -26,6 +26,7 @@ from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.record import check_record
+from maskgae.evaluation.scorer import Scorer
 from maskgae.io.encode import TableEncoder
 from maskgae.io.ids import IdArray
 from maskgae.io.parquet import ParquetTable
@@ -43,6 +44,7 @@ from maskgae.run.folder import (
     MODEL,
     OLD_GRAPH_FILES,
     REPORT,
+    SCORER,
     WHOLE,
     check_replaceable,
     clear_results,
@@ -89,6 +91,7 @@ def write_run(run: Run, folder: Path) -> None:
     )
     if source.encoder is not None:
         write_text(folder / FEATURES, source.encoder.to_json())
+    write_text(folder / SCORER, run.scorer.to_json())
     write_embeddings(folder / EMBEDDINGS, run.ids, run.embedding)
     write_json(folder / METRICS, run.record)
     write_text(folder / HISTORY, history_csv(run.history))
@@ -129,6 +132,7 @@ def load_parts(folder: Path) -> dict[str, Any]:
         "source": source,
         "held_out": _held_out(store),
         "structural": _structural(store),
+        "scorer": read_with(folder / SCORER, _read_scorer, "JSON"),
         "history": read_with(folder / HISTORY, _read_history, "CSV"),
         "record": read_with(folder / METRICS, lambda path: check_record(read_json(path)), "JSON"),
         "stored": partial(read_embeddings, folder / EMBEDDINGS, source.graph.num_nodes),
@@ -143,6 +147,10 @@ def read_encoder(folder: Path) -> TableEncoder | None:
         return None
     text = read_with(path, lambda path: path.read_text(encoding="utf-8"), "JSON")
     return TableEncoder.from_json(text, str(path))
+
+
+def _read_scorer(path: Path) -> Scorer:
+    return Scorer.from_json(path.read_text(encoding="utf-8"))
 
 
 def _held_out(store: Store) -> dict[str, Tensor]:

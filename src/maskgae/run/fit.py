@@ -24,10 +24,11 @@ from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, split_links
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.audit import audit_split
-from maskgae.evaluation.link_task import link_task, validation_pairs
+from maskgae.evaluation.link_task import LinkResult, link_task, selection_pairs
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.evaluation.record import link_protocol, make_record
+from maskgae.evaluation.scorer import Scorer
 from maskgae.nn.network import MaskGAENet
 from maskgae.run import files
 from maskgae.run import folder as folders
@@ -156,7 +157,9 @@ class _Request:
         plan = self.plan(source.graph)
         if place is not None and self.resume and folders.is_complete(place):
             here.agreed(None)
-            return _unchanged(place, source, plan.settings, self.holdout)
+            run = _unchanged(place, source, plan.settings, self.holdout)
+            folders.drop_checkpoints(place)
+            return run
         self.callback.on_plan(source, plan)
         settings = here.agreed(plan.settings)
         run = self._fitted(source, settings, here, self._checkpoints(here, place, settings))
@@ -194,7 +197,8 @@ class _Request:
         task = _prepared(source.graph, settings, self.holdout)
         self.callback.on_part("training")
         method = self._method(settings, checkpoints)
-        outcome, fitted = _trained(method, settings, task, self.callback.on_epoch)
+        result = _trained(method, settings, task, self.callback.on_epoch)
+        fitted = result.fitted
         self.callback.on_part("embedding")
         run = Run(
             fitted.net,
@@ -202,9 +206,10 @@ class _Request:
             held_out=task.held_out,
             structural=task.structural,
             history=fitted.state.history,
+            scorer=result.scorer,
             embedding=_embedded(fitted.net, task.graph, here),
         )
-        run.record = _record(run, outcome, self.holdout)
+        run.record = _record(run, result.outcome, self.holdout)
         return run
 
     def _method(self, settings: Settings, checkpoints: Checkpoints | None) -> _OwnMethod:
@@ -262,7 +267,10 @@ class _Task:
         return {} if self.split is None else {k: getattr(self.split, k) for k in files.HELD_OUT}
 
     def validation(self, settings: Settings) -> Validation | None:
-        return None if self.split is None else validation_pairs(self.split, settings)
+        """What the other ranks select on, as the link task does on rank 0."""
+        if self.split is None:
+            return None
+        return selection_pairs(self.split, settings)[0]
 
 
 def _prepared(graph: Graph, settings: Settings, holdout: bool) -> _Task:
@@ -283,12 +291,13 @@ def _prepared(graph: Graph, settings: Settings, holdout: bool) -> _Task:
 
 def _trained(
     method: _OwnMethod, settings: Settings, task: _Task, on_epoch: OnEpoch
-) -> tuple[Outcome, FittedMaskGAE]:
+) -> LinkResult[FittedMaskGAE]:
     if task.split is None:
         fitted = method.fit(task.graph, None, Stream(settings.seed), on_epoch)
         seconds = sum(row["seconds"] for row in fitted.state.history)
         times = {"train": seconds, "evaluate": 0.0}
-        return Outcome(settings.seed, {}, {}, {}, fitted.facts, times), fitted
+        outcome = Outcome(settings.seed, {}, {}, {}, fitted.facts, times)
+        return LinkResult(outcome, fitted, Scorer.bare())
     audit, untrained = audit_split(task.graph, task.split), MaskGAEMethod(settings).untrained
     return link_task(
         method, untrained, task.graph, task.split, settings, audit=audit, on_epoch=on_epoch

@@ -6,6 +6,7 @@ config.toml            the settings
 graph/                 a store: edges, ids, features, labels and what was held out; of a run on
                        a store, what was held out, and where that store is
 features.json          what was fitted on the table of nodes
+scorer.json            what the network and the rules count in the score of a pair
 embeddings.parquet     one row per node: its id and its embedding
 metrics.json           the record
 history.csv            one row per epoch
@@ -30,7 +31,8 @@ from maskgae.store.store import WHOLE as STORE_FILES
 from maskgae.training.checkpoint import checkpoint_paths
 
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
-FEATURES, EMBEDDINGS, REPORT = "features.json", "embeddings.parquet", "report.html"
+FEATURES, SCORER = "features.json", "scorer.json"
+EMBEDDINGS, REPORT = "embeddings.parquet", "report.html"
 CHECKPOINTS, GRAPH = "checkpoints", "graph"
 #: What a run of 0.1 kept its graph in: known, so that it can be replaced.
 OLD_GRAPH_FILES = (
@@ -38,7 +40,7 @@ OLD_GRAPH_FILES = (
     *(f"{name}.npz" for name in ("graph", "held_out", "features", "structural")),
 )
 GRAPH_FILES = (*OLD_GRAPH_FILES, *STORE_FILES)
-FILES = (CONFIG, METRICS, HISTORY, FEATURES, EMBEDDINGS, REPORT, MODEL)
+FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, EMBEDDINGS, REPORT, MODEL)
 #: All files of a run, by their places in its folder; the last one makes it complete.
 WHOLE = (*(f"{GRAPH}/{name}" for name in GRAPH_FILES), *FILES)
 

@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.graph import Graph
-from maskgae.nn.losses import pair_logits
+from maskgae.evaluation.method import PairScores
 
 #: Up to this many ordered pairs all are scored.
 EXACT_PAIRS = 100_000_000
@@ -35,23 +35,18 @@ class Links:
 
     Shapes:
         - **source**, **target:** ``[L]``, node numbers; sources in the order asked for
-        - **logit:** ``[L]``
+        - **score:** ``[L]``, as the scorer has it
     """
 
     source: Tensor
     target: Tensor
-    logit: Tensor
-
-    @property
-    def score(self) -> Tensor:
-        """The decoder's probability, calibrated for as many edges as negative samples."""
-        return self.logit.sigmoid()
+    score: Tensor
 
 
 @torch.no_grad()
 def missing_links(
+    scores: PairScores,
     z: Tensor,
-    decoder: nn.Module,
     graph: Graph,
     top: int,
     nodes: Tensor | None = None,
@@ -60,8 +55,8 @@ def missing_links(
     """The ``top`` highest-scored non-neighbours of each node.
 
     Args:
-        z: what the decoder reads.
-        decoder: maps products of two embeddings to logits.
+        scores: scores of pairs and rows, with the graph's edges as messages.
+        z: embeddings whose neighbours are candidates.
         graph: its edges are left out.
         top: links per node, at most.
         nodes: whose links; all nodes where it is ``None``.
@@ -83,7 +78,7 @@ def missing_links(
     if exact is None:
         exact = products <= EXACT_PAIRS
     search = _exact if exact else _by_candidates
-    parts = list(search(z, decoder, graph, top, asked))
+    parts = list(search(scores, z, graph, top, asked))
     if not parts:
         empty = torch.empty(0, dtype=torch.long)
         return Links(empty, empty, torch.empty(0))
@@ -93,13 +88,12 @@ def missing_links(
 Part = tuple[Tensor, Tensor, Tensor]
 
 
-def _exact(z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
+def _exact(scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
     csr = graph.structure.csr
     top = min(int(top), graph.num_nodes - 1)
-    for nodes in asked.split(max(1, CHUNK_NUMBERS // z.numel())):
-        # [n, N, d] -> [n, N]
-        product = z[nodes].unsqueeze(1) * z
-        logits = decoder(product.flatten(0, 1)).view(nodes.numel(), graph.num_nodes)
+    for nodes in asked.split(max(1, CHUNK_NUMBERS // graph.num_nodes)):
+        # [n, N]
+        logits = scores.rows(nodes).cpu()
         neighbours = csr.rows(nodes)
         logits[neighbours.row_of_entry(), neighbours.indices] = -torch.inf
         logits[torch.arange(nodes.numel()), nodes] = -torch.inf
@@ -110,7 +104,7 @@ def _exact(z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor)
 
 
 def _by_candidates(
-    z: Tensor, decoder: nn.Module, graph: Graph, top: int, asked: Tensor
+    scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor
 ) -> Iterator[Part]:
     count, lengths = max(CANDIDATES, 2 * top), z.norm(dim=1).clamp_(min=1e-12)
     for nodes in asked.split(max(1, 2**25 // graph.num_nodes)):
@@ -125,7 +119,7 @@ def _by_candidates(
         pairs = torch.stack([nodes[place], torch.from_numpy(unique % graph.num_nodes)])
         missing = (pairs[0] != pairs[1]) & ~graph.contains(pairs)
         pairs = pairs[:, missing]
-        yield _best(place[missing], pairs, pair_logits(z, decoder, pairs), top)
+        yield _best(place[missing], pairs, scores.pairs(pairs), top)
 
 
 def _two_steps(

@@ -102,11 +102,11 @@ def strongest_links(run: Run) -> list[tuple[str, str, float]]:
     if run.graph.num_nodes > count:
         order = Stream(0, ("report",)).at("links").numpy().permutation(run.graph.num_nodes)
         asked = torch.from_numpy(order[:count]).sort().values
-    found = missing_links(run.z, run.net.decoder, run.graph, top=3, nodes=asked)
+    found = missing_links(run.pair_scores, run.z, run.graph, top=3, nodes=asked)
     low, high = torch.minimum(found.source, found.target), torch.maximum(found.source, found.target)
     _, first = np.unique((low * run.graph.num_nodes + high).numpy(), return_index=True)
-    order = first[np.argsort(-found.logit.numpy()[first], kind="stable")][:SHOWN_LINKS]
-    scores = found.score.numpy()
+    order = first[np.argsort(-found.score.numpy()[first], kind="stable")][:SHOWN_LINKS]
+    scores = run.scorer.probability(found.score).numpy()
     return [(str(run.ids[low[i]]), str(run.ids[high[i]]), float(scores[i])) for i in order]
 
 

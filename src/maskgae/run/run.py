@@ -18,14 +18,15 @@ from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
 from maskgae.data.structural import StructuralFeatures
+from maskgae.evaluation.scorer import PairScorer, Scorer
 from maskgae.io.ids import IdArray
-from maskgae.nn.losses import pair_logits
 from maskgae.nn.network import MaskGAENet
 from maskgae.run.files import load_parts, save
 from maskgae.run.grown import read_like
 from maskgae.run.links import missing_links
 from maskgae.run.page import write_report
 from maskgae.run.source import Source
+from maskgae.training.maskgae import PairLogits
 
 
 class Embedding(NamedTuple):
@@ -47,6 +48,7 @@ class Run:
         structural: what made the features, where the graph brought none.
         history: a row for each epoch.
         record: settings, metrics, heuristic baselines, audit, times.
+        scorer: what scores a pair: the network alone, or combined with rules.
         embedding: of every node, where it is known.
         stored: where to read it from; else it is computed when it is asked for.
         folder: where the run is kept, if it is.
@@ -61,6 +63,7 @@ class Run:
         structural: StructuralFeatures | None = None,
         history: Sequence[Mapping[str, Any]] = (),
         record: Mapping[str, Any] | None = None,
+        scorer: Scorer | None = None,
         embedding: NDArray[np.float32] | None = None,
         stored: Callable[[], NDArray[np.float32]] | None = None,
         folder: Path | None = None,
@@ -69,6 +72,7 @@ class Run:
         self.held_out = dict(held_out or {})
         self.history = [dict(row) for row in history]
         self.record = dict(record or {})
+        self.scorer = scorer or Scorer.bare()
         self.folder, self._stored = folder, stored
         if embedding is not None:
             self.__dict__["embedding"] = embedding
@@ -126,15 +130,21 @@ class Run:
             weights = graph.weights[place]
         return LinkSplit(train=train, val_weights=weights, **self.held_out)
 
+    @cached_property
+    def pair_scores(self) -> PairScorer:
+        """Scores of pairs and rows with all edges for message passing."""
+        return PairScorer.of(self.scorer, self.graph, PairLogits(self.z, self.net.decoder))
+
     def test_scores(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Probabilities of the test's edges and negative samples, as the test scored them."""
         if self.split is None:
             return None
         messages = self.split.messages(self.settings.split.message_edges)
-        pairs = torch.cat([self.split.test, self.split.test_negatives], dim=1)
-        scores = self.net.score(messages, pairs).sigmoid().cpu().numpy()
-        count = self.split.test.shape[1]
-        return scores[:count], scores[count:]
+        logits = PairLogits(self.net.encode(messages)[-1], self.net.decoder)
+        scores = PairScorer.of(self.scorer, messages, logits)
+        parts = (self.split.test, self.split.test_negatives)
+        positive, negative = (scores.probability(pairs).numpy() for pairs in parts)
+        return positive, negative
 
     def embed(self, other: Any = None, nodes: Any = None, **how: Any) -> Embedding:
         """Embeddings of the fitted graph, or of a new or grown one of the same kind.
@@ -165,11 +175,11 @@ class Run:
         if nodes is not None:
             several = isinstance(nodes, Iterable) and not isinstance(nodes, str)
             asked = torch.from_numpy(self.source.numbers(nodes if several else [nodes]))
-        found = missing_links(self.z, self.net.decoder, self.graph, top, asked)
+        found = missing_links(self.pair_scores, self.z, self.graph, top, asked)
         return {
             "source": self.ids[found.source.numpy()],
             "target": self.ids[found.target.numpy()],
-            "score": found.score.numpy(),
+            "score": self.scorer.probability(found.score).float().numpy(),
         }
 
     def score(self, pairs: Any) -> NDArray[np.float32]:
@@ -178,8 +188,7 @@ class Run:
         if not ends:
             return np.empty(0, dtype=np.float32)
         numbers = self.source.numbers(ends).reshape(-1, 2).T.copy()
-        placed = torch.from_numpy(numbers).to(self.z.device)
-        return np.asarray(pair_logits(self.z, self.net.decoder, placed).sigmoid().cpu())
+        return self.pair_scores.probability(torch.from_numpy(numbers)).float().numpy()
 
     def report(self, path: str | Path | None = None) -> Path:
         """Writes the page of the run: to a file, or into its folder."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
@@ -33,6 +33,9 @@ class FittedMaskGAE:
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         return self.net.score(graph, pairs)
 
+    def on(self, graph: Graph) -> PairLogits:
+        return PairLogits(self.net.encode(graph)[-1], self.net.decoder)
+
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the masks really hid, how long it trained and which epoch was kept."""
@@ -52,16 +55,17 @@ class FittedMaskGAE:
         return sum(r["targets"] for r in history) / max(1e-9, sum(r["seconds"] for r in history))
 
 
+@dataclass(frozen=True, eq=False)
 class PairLogits:
-    """A network's logits on one message graph, which is encoded once.
+    """A decoder's logits on one message graph, which is encoded once.
 
     Args:
-        net: the network.
-        graph: whose edges are the messages.
+        z: what the decoder reads, ``[N, d]``.
+        decoder: maps products of two rows to logits.
     """
 
-    def __init__(self, net: MaskGAENet, graph: Graph) -> None:
-        self.z, self.decoder = net.encode(graph)[-1], net.decoder
+    z: Tensor
+    decoder: nn.Module
 
     def pairs(self, pairs: Tensor) -> Tensor:
         """``[2, P] -> [P]``"""

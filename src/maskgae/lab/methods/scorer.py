@@ -37,6 +37,7 @@ from maskgae.evaluation.method import (
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.nn.decoders import MLP
 from maskgae.nn.losses import bce, pair_logits, pair_loss
+from maskgae.training.maskgae import PairLogits
 
 #: Numbers in the products of one update's training pairs; where all pairs hold more, every
 #: update sees others.
@@ -64,8 +65,10 @@ class FittedScorer:
         return self.inner.embed(graph)
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
-        z = (self.inner.embed(graph) - self.centre) * self.scale
-        return pair_logits(z, self.decoder, pairs.to(z.device))
+        return self.on(graph).pairs(pairs)
+
+    def on(self, graph: Graph) -> PairLogits:
+        return PairLogits((self.inner.embed(graph) - self.centre) * self.scale, self.decoder)
 
 
 @dataclass(frozen=True)
