@@ -14,9 +14,10 @@ from maskgae.lab.convert import convert
 
 
 def keep(folder: Path, cell: Cell, run: Outcome) -> Path:
-    """A run as it was kept once."""
+    """A run as it was kept once, with all settings and with one that is gone."""
     about = {name: getattr(cell, name) for name in ("task", "dataset", "method", "preset")}
-    document = {**dataclasses.asdict(run), "cell": about | {"settings": cell.settings.flat()}}
+    about["settings"] = {"mask.walks": 1} | cell.flat()
+    document = {**dataclasses.asdict(run), "cell": about}
     name = f"{cell.method}-{cell.settings.mask.kind}-0123456789abcdef"
     path = folder / cell.task / cell.dataset / name / f"{run.seed}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,6 +40,7 @@ def test_every_run_becomes_a_line(tmp_path: Path) -> None:
     cells = [
         make_cell("link", "Cora", mask="path", overrides=blocks),
         make_cell("link", "Cora", method="gae"),
+        make_cell("link", "Cora", method="dgi", overrides={"dgi.dim": 8}),
         make_cell("node", "imports"),
     ]
     for cell in cells:
@@ -47,7 +49,7 @@ def test_every_run_becomes_a_line(tmp_path: Path) -> None:
     keep(tmp_path / "tune", cells[0], outcome(1000))
     command = [sys.executable, "-m", "maskgae.lab.convert", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0 and "10 runs" in done.stdout, done.stderr
+    assert done.returncode == 0 and "13 runs" in done.stdout, done.stderr
     assert files(tmp_path) == ["link/Cora.jsonl", "node/imports.jsonl", "tune/link/Cora.jsonl"]
     assert not (tmp_path / "link" / "Cora").exists()
     for cell in cells:

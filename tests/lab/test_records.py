@@ -13,7 +13,8 @@ import pytest
 from maskgae.base.errors import InputError
 from maskgae.base.settings import APART, Settings
 from maskgae.lab import METHODS, Cell, Outcome, Records, make_cell, records
-from maskgae.lab.cell import uses
+from maskgae.lab.cell import recorded_cell, uses
+from maskgae.lab.methods import CONFIGURED
 
 ROOT = Path(__file__).parents[2]
 CELL = make_cell("link", "imports", overrides={"mask.p": 0.5})
@@ -144,9 +145,18 @@ def test_a_line_gives_back_the_settings_that_its_digest_stands_for() -> None:
         for task in ("link", "node"):
             for dataset in kept.datasets(task):
                 for (digest, _), run in kept.runs(task, dataset).items():
-                    about = dict(run["cell"])
-                    settings = Settings().updated(about.pop("settings"))
-                    assert Cell(settings=settings, **about).digest() == digest
+                    assert recorded_cell(run["cell"]).digest() == digest
+
+
+def test_so_does_a_line_of_a_method_with_settings_of_its_own(tmp_path: Path) -> None:
+    """What differs on the dataset is named as is what was asked for."""
+    cell = make_cell("node", "PubMed", method="dgi", overrides={"dgi.lr": 0.5, "split.val": 0.1})
+    kept = Records(tmp_path)
+    kept.save(cell, outcome(0))
+    (run,) = kept.runs("node", "PubMed").values()
+    assert run["cell"]["settings"].items() >= {"dgi.lr": 0.5, "dgi.dim": 256}.items()
+    again = recorded_cell(run["cell"])
+    assert again.own == cell.own and again.digest() == cell.digest()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -171,6 +181,8 @@ def test_defaults_stay() -> None:
     """
     golden = json.loads((ROOT / "tests" / "golden" / "defaults.json").read_text())
     defaults = {key: value for key, value in Settings().flat().items() if key not in APART}
+    for entry in CONFIGURED.values():
+        defaults |= entry.flat(entry.config())
     now = json.loads(json.dumps(defaults))
     assert {key: now.get(key) for key in golden} == golden
     assert now.keys() == golden.keys(), "a new setting: write its default there, too"

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
-from typing import Any, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from maskgae.base.errors import InputError, nearest
-from maskgae.base.fields import checked, limits_text, setting
+from maskgae.base.fields import Rule, rules_of, setting
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,7 @@ class Settings:
         for key, value in values.items():
             if key not in KEYS:
                 raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
-            item, hint = _FIELDS[key]
-            result = _set(result, key, checked(key, value, hint, item.metadata))
+            result = _set(result, key, _RULES[key].checked(value))
         _check_grid(result.probe)
         return result
 
@@ -270,19 +269,8 @@ class Settings:
         return "\n".join(lines) + "\n"
 
 
-def _leaves(cls: type, prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
-    hints = get_type_hints(cls)
-    for item in fields(cls):
-        if item.metadata:
-            yield prefix + item.name, item, hints[item.name]
-        else:
-            yield from _leaves(hints[item.name], f"{prefix}{item.name}.")
-
-
-_FIELDS: dict[str, tuple[Field[Any], Any]] = {
-    key: (item, hint) for key, item, hint in _leaves(Settings)
-}
-KEYS: tuple[str, ...] = tuple(_FIELDS)
+_RULES: dict[str, Rule] = rules_of(Settings)
+KEYS: tuple[str, ...] = tuple(_RULES)
 
 #: The settings that change nothing of what comes out.
 WITHOUT_EFFECT = ("training.checkpoint_every",)
@@ -292,7 +280,7 @@ APART = ("seed", *WITHOUT_EFFECT)
 
 def help_text(key: str) -> str:
     """The one description of a setting, shown by help, docs and errors alike."""
-    return str(_FIELDS[key][0].metadata["help"])
+    return _RULES[key].help
 
 
 def range_text(key: str) -> str:
@@ -301,12 +289,12 @@ def range_text(key: str) -> str:
     >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.layers")
     ('in (0, 1)', 'batch, layer, none', '')
     """
-    return limits_text(_FIELDS[key][0].metadata)
+    return _RULES[key].limits
 
 
 def choices(key: str) -> tuple[str, ...]:
     """The words a setting may take; empty where it is not a choice."""
-    return tuple(_FIELDS[key][0].metadata["choices"])
+    return _RULES[key].choices
 
 
 def _get(settings: Settings, key: str) -> Any:

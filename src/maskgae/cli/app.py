@@ -22,7 +22,8 @@ VERBS = {
         verb: f"maskgae.lab.cli.{verb}"
         for verb in ("evaluate", "reproduce", "ablate", "tune", "analyze")
     },
-    **dict.fromkeys(("datasets", "presets", "settings"), "maskgae.cli.show"),
+    **dict.fromkeys(("datasets", "presets"), "maskgae.cli.show"),
+    "settings": "maskgae.lab.cli.settings",
 }
 
 

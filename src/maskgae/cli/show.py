@@ -1,4 +1,4 @@
-"""``maskgae datasets``, ``maskgae presets`` and ``maskgae settings``."""
+"""``maskgae datasets`` and ``maskgae presets``."""
 
 from __future__ import annotations
 
@@ -48,29 +48,4 @@ def presets(
     table.add_column()
     for each in names():
         table.add_row(each, preset(each).description)
-    screen.out.print(table)
-
-
-@app.command()
-def settings(
-    key: Annotated[
-        str | None, typer.Argument(help="Only this one, or those of a concern, such as mask.")
-    ] = None,
-) -> None:
-    """List the settings that --set takes: default, range and meaning."""
-    from maskgae.base.errors import InputError, nearest
-    from maskgae.base.settings import KEYS, Settings, help_text, range_text
-
-    shown = [each for each in KEYS if key is None or each == key or each.startswith(f"{key}.")]
-    if not shown:
-        raise InputError(f"no setting is called '{key}': {nearest(key or '', KEYS)}")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("setting", no_wrap=True)
-    table.add_column("default", overflow="fold", max_width=10)
-    table.add_column("what it is", overflow="fold")
-    defaults = Settings().flat()
-    for each in shown:
-        value, limits = defaults[each], range_text(each)
-        default = ",".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)
-        table.add_row(each, default, help_text(each) + (f"; {limits}" if limits else ""))
     screen.out.print(table)

@@ -14,10 +14,10 @@ from typing import Any
 
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.files import read_json, read_with
-from maskgae.base.settings import Settings
+from maskgae.base.settings_text import REMOVED
 from maskgae.cli import screen
 from maskgae.evaluation.outcome import Outcome
-from maskgae.lab.cell import Cell
+from maskgae.lab.cell import Cell, recorded_cell
 from maskgae.lab.records import Records
 from maskgae.presets import TASKS
 
@@ -48,8 +48,8 @@ def _move(path: Path, records: Records) -> None:
 
 def _parsed(document: dict[str, Any]) -> tuple[Cell, Outcome]:
     about = document.pop("cell")
-    settings = Settings().updated(about.pop("settings"))
-    return Cell(settings=settings, **about), Outcome(**document)
+    settings = {k: v for k, v in about["settings"].items() if REMOVED.get(k) != v}
+    return recorded_cell(about | {"settings": settings}), Outcome(**document)
 
 
 def main() -> None:

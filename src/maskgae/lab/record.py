@@ -15,10 +15,12 @@ from maskgae.lab.cell import Cell, uses
 def cell_record(cell: Cell, outcomes: Sequence[Outcome], load_s: float = 0.0) -> dict[str, Any]:
     """What a cell is, how it was run, and what its seeds gave."""
     about = {name: getattr(cell, name) for name in ("task", "dataset", "method", "preset")}
-    flat = cell.settings.flat().items()
+    flat = cell.flat().items()
     settings = {key: value for key, value in flat if key != "seed" and uses(cell.method, key)}
     link = cell.task == "link"
     protocol = _link_protocol(cell) if link else _node_protocol(cell, outcomes[0])
+    # A method that has a way of its own to choose its epoch says so.
+    protocol |= {k: v for k, v in outcomes[0].facts.items() if k == "selection"}
     return make_record(about, settings, protocol, outcomes, load_s)
 
 

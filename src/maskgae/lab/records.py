@@ -66,7 +66,7 @@ class Records:
     def save(self, cell: Cell, run: Outcome) -> None:
         """Appends a run, after whoever else is appending."""
         about = {name: getattr(cell, name) for name in ("task", "dataset", "method", "preset")}
-        about["settings"] = cell.settings.changed()
+        about["settings"] = cell.changed()
         line = {"digest": cell.digest(), **dataclasses.asdict(run), "cell": about}
         path = self.path(cell.task, cell.dataset)
         with locked(path.parent, wait=True):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from maskgae.base.errors import InputError, nearest
 from maskgae.datasets.registry import find_dataset
 from maskgae.lab.cell import Cell, make_cell
+from maskgae.lab.methods import CONFIGURED
 from maskgae.presets import preset, presets
 
 CITATION = ("Cora", "CiteSeer", "PubMed")
@@ -42,8 +43,9 @@ class Row:
         if cell.preset is not None:
             parts.append(f"--preset {cell.preset}")
         base = preset(cell.preset).settings if cell.preset else type(cell.settings)()
-        before = base.flat()
-        changed = {k: v for k, v in cell.settings.flat().items() if v != before[k] and k != "seed"}
+        own = CONFIGURED[cell.method].configured(cell.dataset) if cell.own is not None else None
+        before = replace(cell, settings=base, own=own).flat()
+        changed = {k: v for k, v in cell.flat().items() if v != before[k] and k != "seed"}
         parts += [f"--set {key}={value}" for key, value in changed.items()]
         return " ".join(parts)
 

@@ -49,6 +49,31 @@ def test_without_validation_the_last_weights_stay() -> None:
     assert number.value.item() == pytest.approx(0.4, abs=1e-5)
 
 
+def test_a_schedule_scales_the_learning_rate_of_each_epoch() -> None:
+    number = Number()
+    shares = [0.0, 1.0, 0.5]
+    Loop(number, Recipe(3, lr=0.1), lambda _: -number.value, schedule=shares.__getitem__).run()
+    assert number.value.item() == pytest.approx(0.15, abs=1e-5)
+
+
+def test_a_clipped_part_has_a_gradient_of_length_one() -> None:
+    number, other = Number(), Number()
+    both = nn.ModuleList([number, other])
+    update = lambda _: -5 * number.value - 5 * other.value  # noqa: E731
+    Loop(both, Recipe(1, lr=0.1), update, clipped=[number]).run()
+    assert number.value.grad is not None and other.value.grad is not None
+    assert [number.value.grad.item(), other.value.grad.item()] == pytest.approx([-1, -5], abs=1e-5)
+
+
+def test_decay_apart_from_the_gradient_is_adamw() -> None:
+    number = Number()
+    nn.init.ones_(number.value)
+    recipe = Recipe(1, lr=0.1, weight_decay=0.5, patience=0, decoupled=True)
+    Loop(number, recipe, lambda _: 0 * number.value).run()
+    assert number.value.item() == pytest.approx(1 - 0.1 * 0.5)
+    assert str(recipe) == "AdamW 0.1, weight decay 0.5, 1 epochs"
+
+
 def test_equal_first_figures_are_told_apart_by_the_second() -> None:
     number, figures = Number(), iter([(0.5, -3.0), (0.5, -1.0), (0.5, -2.0)])
     loop = Loop(number, Recipe(3, lr=0.1), lambda _: -number.value, lambda: next(figures))

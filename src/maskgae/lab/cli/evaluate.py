@@ -70,7 +70,7 @@ def evaluated(cell: Any, seeds: Any, device: str, quiet: bool) -> dict[str, Any]
             bars.clear()
             if progress is not None:
                 label = f"{cell.task} seed {seed}"
-                bars.append(screen.TrainingProgress(progress, label, cell.settings.training.epochs))
+                bars.append(screen.TrainingProgress(progress, label, cell.epochs))
             return bars[0] if bars else None
 
         return run(cell, list(seeds), device=device, on_epoch=bar_of)

@@ -65,7 +65,7 @@ def tune(
         table.add_column(name, no_wrap=True)
     points = []
     for row in ranking(cells, numbers, records):
-        values = row.pop("cell").settings.flat()
+        values = row.pop("cell").flat()
         chosen, count = {key: values[key] for key in axes}, len(row["values"])
         points.append({"settings": chosen, **row})
         words = map(str, chosen.values())

@@ -2,7 +2,7 @@
 
 A baseline has the settings it was published with, written in its own file and stated in the
 record (``facts.recipe``); of a cell's settings only split, probe and ``training.max_steps``
-concern it.
+concern it. Those of :data:`CONFIGURED` have settings that can be set (``registry.py``).
 
 ================================  =======  =========================================
 ``gae vgae arga arvga``           both     graph autoencoders, PyG's modules
@@ -10,6 +10,16 @@ concern it.
 ``sgc``                           both     SGC features (smoothed twice), nothing learnt
 ``maskgae-frozen``                both     MaskGAE's embedding under the MLP scorer
 ``mlp gcn gat``                   node     trained on labels
+``dgi``                           both     contrastive: nodes against shuffled features
+``gmi``                           both     features, neighbours and edges against random nodes
+``mvgrl``                         both     contrastive: edges against walks
+``grace gca``                     both     contrastive: nodes of two views against each other
+``cca-ssg``                       both     two views agree, columns are uncorrelated
+``sugrl``                         both     contrastive: distances to neighbours
+``bgrl``                          both     predicts its own average on another view
+``graphmae``                      both     masked features, rebuilt by attention
+``mgae``                          both     masked edges from products of all layers
+``seal``                          link     a pair's subgraph is classified
 ================================  =======  =========================================
 """
 
@@ -19,9 +29,25 @@ from collections.abc import Callable
 
 from maskgae.base.settings import Settings
 from maskgae.evaluation.method import Method
-from maskgae.lab.methods import autoencoders, sage, supervised
+from maskgae.lab.methods import (
+    autoencoders,
+    bgrl,
+    cca_ssg,
+    dgi,
+    gca,
+    gmi,
+    grace,
+    graphmae,
+    mgae,
+    mvgrl,
+    sage,
+    seal,
+    sugrl,
+    supervised,
+)
 from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
+from maskgae.lab.methods.registry import Entry
 from maskgae.lab.methods.sage import EndToEndSAGE
 from maskgae.lab.methods.scorer import WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
@@ -50,6 +76,24 @@ def _sage(settings: Settings, device: str) -> Method:
     return EndToEndSAGE(device, recipe=sage.RECIPE.within(settings.training.max_steps))
 
 
+#: The methods with settings of their own.
+CONFIGURED: dict[str, Entry] = {
+    method.ENTRY.name: method.ENTRY
+    for method in (
+        dgi,
+        gmi,
+        grace,
+        gca,
+        mvgrl,
+        cca_ssg,
+        sugrl,
+        bgrl,
+        graphmae,
+        mgae,
+        seal,
+    )
+}
+
 #: Name -> how to make the method from a cell's settings and a device.
 BASELINES: dict[str, Factory] = {
     "gae": _autoencoder(variational=False, adversarial=False),
@@ -64,9 +108,20 @@ BASELINES: dict[str, Factory] = {
     "mlp": _supervised(supervised.mlp_stack),
     "gcn": _supervised(supervised.gcn_stack),
     "gat": _supervised(supervised.gat_stack, supervised.GAT_RECIPE),
+    **CONFIGURED,
 }
 
 #: Baselines that learn from labels, so that only the node task can judge them.
 SUPERVISED = ("mlp", "gcn", "gat")
 
-__all__ = ["BASELINES", "SUPERVISED", "WithScores", "as_scorer"]
+#: Baselines that score pairs and embed nothing, so that only the link task can judge them.
+LINKS_ONLY = ("seal",)
+
+__all__ = [
+    "BASELINES",
+    "CONFIGURED",
+    "LINKS_ONLY",
+    "SUPERVISED",
+    "WithScores",
+    "as_scorer",
+]

@@ -13,15 +13,17 @@ sparse features as they are; a PyG layer would make them dense.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
 from maskgae.base.dropout import dropout
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
-from maskgae.data.features import DenseFeatures, Features
+from maskgae.data.features import DenseFeatures, Features, as_features
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import Conv
@@ -42,6 +44,26 @@ class View:
         if graph.features is None:
             raise InputError(f"{graph.name} has no features, which every baseline starts from")
         return cls(graph.features.to(device), Adjacency.of(graph).to(device))
+
+    @classmethod
+    def normalized(cls, graph: Graph, device: str) -> View:
+        """The graph with each row of features divided by its sum, as bags of words are given."""
+        view = cls.of(graph, device)
+        return replace(view, x=unit_sums(view.x).to(device))
+
+
+def unit_sums(x: Features) -> Features:
+    """Features whose rows each have absolute values that sum to one; rows of zeros stay zero.
+
+    >>> unit_sums(DenseFeatures(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))).dense().tolist()
+    [[0.25, 0.75], [0.0, 0.0]]
+    """
+    if isinstance(x, DenseFeatures):
+        return DenseFeatures(x.tensor / x.tensor.abs().sum(1, keepdim=True).clamp(min=1e-12))
+    rows = x.to("cpu").scipy()
+    sums = np.asarray(abs(rows).sum(axis=1)).reshape(-1)
+    scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+    return as_features(sp.diags(scale) @ rows)
 
 
 class Dense(Conv):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,8 +27,9 @@ class Recipe:
         epochs: at most this many updates.
         lr: learning rate of Adam.
         weight_decay: weight decay of Adam.
-        patience: stop after this many epochs without a better validation figure.
+        patience: stop after this many epochs without a better figure; 0: never.
         every: epochs between two validations.
+        decoupled: whether weights decay apart from the gradient, as in AdamW.
     """
 
     epochs: int
@@ -36,16 +37,17 @@ class Recipe:
     weight_decay: float = 0.0
     patience: int = 100
     every: int = 1
+    decoupled: bool = False
 
     def within(self, max_steps: int) -> Recipe:
         """The recipe with at most so many updates; 0 means no limit."""
         return replace(self, epochs=min(self.epochs, max_steps)) if max_steps else self
 
     def __str__(self) -> str:
-        return (
-            f"Adam {self.lr:g}, weight decay {self.weight_decay:g}, "
-            f"at most {self.epochs} epochs, patience {self.patience}"
-        )
+        start = f"Adam{'W' * self.decoupled} {self.lr:g}, weight decay {self.weight_decay:g}, "
+        if not self.patience:
+            return start + f"{self.epochs} epochs"
+        return start + f"at most {self.epochs} epochs, patience {self.patience}"
 
 
 @dataclass
@@ -60,6 +62,8 @@ class Loop:
         on_epoch: called after every epoch with its row, as the main loop does.
         parameters: what Adam moves; all of the module's where it is not given.
         figure: what the validation figure is called in a row.
+        schedule: the share of the learning rate that each epoch has; all of it where not given.
+        clipped: the parts of the module whose gradients are each cut to length one.
     """
 
     module: nn.Module
@@ -69,6 +73,8 @@ class Loop:
     on_epoch: OnEpoch | None = None
     parameters: Iterable[nn.Parameter] | None = None
     figure: str = "val_auc"
+    schedule: Callable[[int], float] | None = None
+    clipped: Sequence[nn.Module] = ()
     history: list[dict[str, Any]] = field(default_factory=list, init=False)
     best: Figure = field(default=(), init=False)
     best_epoch: int = field(default=0, init=False)
@@ -81,12 +87,14 @@ class Loop:
             self.module.parameters() if self.parameters is None else self.parameters,
             lr=recipe.lr,
             weight_decay=recipe.weight_decay,
+            decoupled_weight_decay=recipe.decoupled,
             fused=True,
         )
         stopped = "epochs"
         for epoch in range(recipe.epochs):
             self._epoch(epoch, optimizer)
-            if self.best and epoch + 1 - self.best_epoch >= recipe.patience:
+            waited = epoch + 1 - self.best_epoch if self.best else 0
+            if 0 < recipe.patience <= waited:
                 stopped = "patience"
                 break
         if self.best_weights:
@@ -111,6 +119,7 @@ class Loop:
             )
         optimizer.zero_grad()
         loss.backward()
+        self._prepare(epoch, optimizer)
         optimizer.step()
         figure: float | None = None
         if self.judge is not None and (epoch + 1) % self.recipe.every == 0:
@@ -120,6 +129,14 @@ class Loop:
         self.history.append(row)
         if self.on_epoch is not None:
             self.on_epoch(row)
+
+    def _prepare(self, epoch: int, optimizer: torch.optim.Optimizer) -> None:
+        """Clips gradients and sets the learning rate, where either is asked for."""
+        for part in self.clipped:
+            nn.utils.clip_grad_norm_(part.parameters(), 1.0)
+        if self.schedule is not None:
+            for group in optimizer.param_groups:
+                group["lr"] = self.recipe.lr * self.schedule(epoch)
 
     def _judge(self, epoch: int) -> float:
         assert self.judge is not None
@@ -147,3 +164,21 @@ def link_judge(
         return (auc(logits[:count], logits[count:]),)
 
     return judge
+
+
+def by_loss(
+    update: Callable[[int], Tensor],
+) -> tuple[Callable[[int], Tensor], Callable[[], Figure]]:
+    """An update and a judge of its training loss, for methods that stop on nothing else.
+
+    The loss is that of the weights before the step of its epoch, the weights kept those after it.
+    """
+    last = 0.0
+
+    def watched(epoch: int) -> Tensor:
+        nonlocal last
+        loss = update(epoch)
+        last = loss.item()
+        return loss
+
+    return watched, lambda: (-last,)

@@ -1,4 +1,4 @@
-"""What a trained encoder offers: embeddings, and their inner products as logits of pairs."""
+"""What a trained encoder offers: embeddings, and for some their inner products as logits."""
 
 from __future__ import annotations
 
@@ -33,3 +33,15 @@ class FittedVectors:
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         return dot_logits(self.embed(graph), pairs)
+
+
+@dataclass(frozen=True)
+class FittedEmbedding:
+    """A trained encoder that only embeds: links are scored by the scorer of frozen embeddings."""
+
+    encode: Callable[[Graph], Tensor]
+    facts: Mapping[str, Any]
+
+    @torch.no_grad()
+    def embed(self, graph: Graph) -> Tensor:
+        return self.encode(graph)
