@@ -160,7 +160,8 @@ def link_task(
     else:
         z = F.normalize(before.embed(messages), dim=1)
         columns = Columns.of(messages, opened(fitted, messages), _shown_rules(messages))
-        rows = _rows(Board(columns, scorers, z), contest, split, graph, stream.at("ranking"))
+        board, ends = Board(columns, scorers, z), getattr(fitted, "ranked_ends", None)
+        rows = _rows(board, contest, split, graph, stream.at("ranking"), ends)
     outcome = Outcome(
         seed=settings.seed,
         metrics=rows.pop("method"),
@@ -222,10 +223,15 @@ class Board:
 
 
 def _rows(
-    board: Board, contest: Contest, split: LinkSplit, graph: Graph, stream: Stream
+    board: Board,
+    contest: Contest,
+    split: LinkSplit,
+    graph: Graph,
+    stream: Stream,
+    ends: int | None,
 ) -> dict[str, Metrics]:
     """The metrics of every row on the same test pairs: AUC and the like, hard ones, ranking."""
-    ranked = full_rankings(board.rows, split.test, graph, stream)
+    ranked = full_rankings(board.rows, split.test, graph, stream, ends)
     return {
         name: {**contest.row(scores), **ranked[name].metrics()}
         for name, scores in board.pairs(contest.pairs).items()

@@ -130,4 +130,8 @@ def opened(fitted: Scores, graph: Graph) -> PairScores:
 
 
 class FittedScores(Fitted, Scores, Protocol):
-    """Something fitted that scores pairs."""
+    """Something fitted that scores pairs.
+
+    One to which a pair is dear may say by ``ranked_ends`` how many ends it can be asked among all
+    nodes.
+    """

@@ -160,6 +160,8 @@ class FittedSEAL:
     config: SEALConfig
     facts: Mapping[str, Any]
     device: str
+    #: A pair costs a subgraph, so few ends are ranked among all nodes.
+    ranked_ends: int = 100
 
     @torch.no_grad()
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from maskgae.data.graph import Graph
-from maskgae.lab.methods.layers import View, dot_logits
+from maskgae.lab.methods.layers import View
+from maskgae.nn.decoders import Dot
+from maskgae.training.maskgae import PairLogits
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,10 @@ class FittedVectors:
         return self.encode(View.of(graph, self.device))
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
-        return dot_logits(self.embed(graph), pairs)
+        return self.on(graph).pairs(pairs)
+
+    def on(self, graph: Graph) -> PairLogits:
+        return PairLogits(self.embed(graph), Dot())
 
 
 @dataclass(frozen=True)
