@@ -118,3 +118,26 @@ def test_settings_are_listed_with_what_they_may_be() -> None:
     assert "mask.q" in concern and "encoder.dim" not in concern
     with pytest.raises(InputError, match=r"did you mean 'mask\.p'"):
         CliRunner().invoke(app, ["settings", "mask.pp"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("WORLD_SIZE", "many"), ("TORCHELASTIC_RESTART_COUNT", "²")]
+)
+def test_odd_variables_of_the_environment_are_named(
+    variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    monkeypatch.setenv(variable, value)
+    words = ["fit", str(tmp_path / "edges.csv"), "--out", str(tmp_path / "run"), "--threads", "1"]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, InputError) and variable in str(result.exception)
+
+
+def test_more_threads_than_any_machine_has_are_refused() -> None:
+    assert CliRunner().invoke(app, ["report", "run", "--threads", "100000000"]).exit_code == 2
+
+
+def test_a_terminal_that_knows_ascii_alone_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    result = maskgae("datasets")
+    assert result.returncode == 0 and "Cora" in result.stdout

@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from maskgae.base.rng import stream
+from maskgae.data import structural
 from maskgae.data.graph import Graph
 from maskgae.data.structural import StructuralFeatures
+from maskgae.datasets.generated import generate
 
 
 def hubs() -> networkx.Graph:
@@ -48,3 +50,14 @@ def test_equal_streams_give_equal_bits(name: str) -> None:
 
 def test_a_matrix_of_low_rank_gives_few_columns() -> None:
     assert StructuralFeatures.fit(Graph.from_networkx(hubs()), 128, stream(0)).basis.shape[1] <= 24
+
+
+def test_large_graphs_are_spanned_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is solved for, the span is nearly that of the leading eigenvectors."""
+    graph = generate(400, 3000, communities=4, homophily=0.95, seed=0, num_features=0)
+    solved = StructuralFeatures.fit(graph, 5, stream(0)).basis
+    monkeypatch.setattr(structural, "SOLVED_NODES", 10)
+    spanned, again = (StructuralFeatures.fit(graph, 5, stream(0)) for _ in range(2))
+    assert np.array_equal(spanned.basis, again.basis)
+    ours, theirs = (np.linalg.qr(basis)[0] for basis in (spanned.basis, solved))
+    assert np.linalg.norm(ours.T @ theirs, 2) > 0.99

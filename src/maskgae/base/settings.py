@@ -58,7 +58,7 @@ class EncoderConfig:
     """The network that turns the visible graph into node embeddings."""
 
     kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat"))
-    layers: int = setting(2, "number of layers", low=1)
+    layers: int = setting(2, "number of layers", low=1, high=100)
     hidden: int = setting(128, "width of every layer but the last", low=1)
     dim: int = setting(64, "width of the last layer", low=1)
     dropout: float = setting(0.5, "dropout before every layer", low=0, high=0.996)
@@ -80,7 +80,7 @@ class DecoderConfig:
         "mlp", "on the element-wise product of two embeddings", choices=("mlp", "dot")
     )
     hidden: int = setting(32, "width of the hidden layers", low=1)
-    layers: int = setting(2, "number of layers", low=1)
+    layers: int = setting(2, "number of layers", low=1, high=100)
     dropout: float = setting(0.2, "dropout before every hidden layer", low=0, high=0.996)
 
 

@@ -18,8 +18,10 @@ def main() -> None:
     except (InputError, RunError) as error:
         screen.err.print(f"[bold red]error:[/] {screen.plain(str(error))}", soft_wrap=True)
         sys.exit(2 if isinstance(error, InputError) else 1)
-    except (OSError, MemoryError) as error:
-        reason = "there is not enough memory" if isinstance(error, MemoryError) else error
+    except (OSError, MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):
+            raise
+        reason = str(error) if isinstance(error, OSError) else "there is not enough memory"
         screen.err.print(f"[bold red]error:[/] {screen.plain(reason)}", soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:

@@ -116,6 +116,6 @@ def _describe(store: Store) -> None:
     for note in store.notes:
         screen.out.print(f"  {screen.plain(note)}", soft_wrap=True)
     size = sum(entry["bytes"] for entry in store.manifest["files"].values())
-    screen.out.print(
-        f"store: {store.folder} · {size / 2**20:,.0f} MiB · digest {store.digest}", soft_wrap=True
-    )
+    folder, digest = screen.plain(store.folder), screen.plain(store.digest)
+    words = f"store: {folder} · {size / 2**20:,.0f} MiB · digest {digest}"
+    screen.out.print(words, soft_wrap=True)

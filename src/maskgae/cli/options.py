@@ -28,7 +28,11 @@ Assignments = Annotated[
     ),
 ]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
-Threads = Annotated[int, typer.Option(help="CPU threads; 0: all that are available.", min=0)]
+#: More threads than this no machine has, and asking for them has brought torch down.
+MOST_THREADS = 1024
+Threads = Annotated[
+    int, typer.Option(help="CPU threads; 0: all that are available.", min=0, max=MOST_THREADS)
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results only.")]
 JsonFile = Annotated[
     Path | None, typer.Option("--json", help="Write the record to this file.", metavar="FILE")
@@ -110,7 +114,7 @@ def prepare_torch(device: str, threads: int) -> str:
 def _available_cores() -> int:
     """OMP_NUM_THREADS where it is set, else the cores this process may use."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
+    if wanted.isascii() and wanted.isdecimal() and 0 < int(wanted[:9]) <= MOST_THREADS:
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -38,7 +38,10 @@ class _Patient(io.TextIOBase):
 
     def write(self, text: str) -> int:
         with suppress(BrokenPipeError):
-            return sys.stdout.write(text)
+            try:
+                return sys.stdout.write(text)
+            except UnicodeEncodeError:  # as on a terminal that knows ASCII alone
+                return sys.stdout.write(text.encode("ascii", "replace").decode("ascii"))
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
         return len(text)
 

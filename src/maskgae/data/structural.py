@@ -13,6 +13,7 @@ Fit it on training edges only: otherwise the features give away what is held out
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,9 @@ from maskgae.data.graph import Graph
 
 #: Eigenvalues below this share of the largest are taken for none.
 LEAST = 0.05
+#: Nodes up to which eigenvectors are solved for, restarts after which that is given up, and the
+#: steps of subspace iteration that are taken instead.
+SOLVED_NODES, RESTARTS, STEPS = 20_000, 100, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +55,12 @@ class StructuralFeatures:
         >>> StructuralFeatures.fit(ring, 4, stream(0)).transform(ring)
         DenseFeatures(12, 4)
         """
-        from scipy.sparse.linalg import eigsh
-
         degrees = graph.degrees.numpy().astype(np.float32)
         matrix = normalized_adjacency(graph)
         rank = max(1, min(width - 1, graph.num_nodes - 2))
         random = stream.numpy()
         start = random.standard_normal(graph.num_nodes).astype(np.float32)
-        # The solver draws again where it has found an invariant subspace: from our stream too.
-        values, vectors = eigsh(matrix, k=rank, v0=start, rng=random)
+        values, vectors = _leading(matrix, rank, start, random)
         size = np.abs(values)
         order = np.argsort(-size)[: max(1, np.count_nonzero(size > LEAST * size.max()))]
         size, vectors = size[order], vectors[:, order]
@@ -84,6 +85,28 @@ class StructuralFeatures:
         if known is not None:
             matrix = matrix[:, known]
         return DenseFeatures(torch.from_numpy(_columns(matrix, self.basis, degrees) / self.scale))
+
+
+def _leading(
+    matrix: sp.csr_array, rank: int, start: NDArray[np.float32], random: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The leading eigenvalues and eigenvectors, in bounded time.
+
+    Those of a long path or grid lie so close together that a solver goes on for minutes. On large
+    graphs, and where it has not converged, some steps of subspace iteration take its place.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    if matrix.shape[0] <= SOLVED_NODES:
+        with suppress(ArpackNoConvergence):
+            # It draws again where it has found an invariant subspace: from our stream too.
+            values, vectors = eigsh(matrix, k=rank, v0=start, rng=random, maxiter=RESTARTS)
+            return values, vectors
+    block = random.standard_normal((matrix.shape[0], rank)).astype(np.float32)
+    for _ in range(STEPS):
+        block = np.linalg.qr(matrix @ block)[0]
+    values, turn = np.linalg.eigh(block.T @ (matrix @ block))
+    return values, block @ turn
 
 
 def normalized_adjacency(graph: Graph) -> sp.csr_array:

@@ -23,7 +23,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from maskgae.base.errors import RunError, StoppedError
+from maskgae.base.errors import InputError, RunError, StoppedError
 from maskgae.base.rng import Stream
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.state import Snapshot
@@ -116,14 +116,24 @@ def ranks() -> Ranks:
     return Ranks()
 
 
+def _variable(name: str, default: int) -> int:
+    """A whole number that torchrun says by a variable of the environment."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{name} = '{text}' must be a whole number, as torchrun sets it: unset it")
+    return int(text)
+
+
 def restarted() -> bool:
     """Whether torchrun started this process again after another had died."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    return _variable("TORCHELASTIC_RESTART_COUNT", 0) > 0
 
 
 def local_ranks() -> int:
     """Ranks that share this machine."""
-    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return max(1, _variable("LOCAL_WORLD_SIZE", 1))
 
 
 @contextmanager
@@ -133,11 +143,11 @@ def launched(device: str) -> Iterator[tuple[Ranks, str]]:
     Raises:
         RunError: if another rank is lost on the way.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if _variable("WORLD_SIZE", 1) <= 1:
         yield Ranks(), device
         return
     if device == "cuda":
-        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        device = f"cuda:{_variable('LOCAL_RANK', 0)}"
         torch.cuda.set_device(device)
     backend = "nccl" if device.startswith("cuda") else "gloo"
     try:
