@@ -73,7 +73,7 @@ def test_a_ratio_lies_inside_zero_and_one(key: str, value: float) -> None:
         ("training.weight_decay", -1e-4, "[0, inf), not -0.0001"),
         ("objective.alpha", math.nan, "[0, inf), not nan"),
         ("encoder.dropout", 1.0, "[0, 0.996], not 1"),
-        ("encoder.layers", 0, "[1, inf), not 0"),
+        ("encoder.layers", 0, "[1, 100], not 0"),
         ("split.test", 1.1, "[0, 1], not 1.1"),
         ("seed", -1, "[0, inf), not -1"),
         ("probe.grid", [1.0, -2.0], "[0, inf), not -2"),

@@ -286,7 +286,7 @@ def help_text(key: str) -> str:
 def range_text(key: str) -> str:
     """What a setting may be, where its text does not say so: words, or a range with two ends.
 
-    >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.layers")
+    >>> range_text("mask.p"), range_text("encoder.norm"), range_text("encoder.hidden")
     ('in (0, 1)', 'batch, layer, none', '')
     """
     return _RULES[key].limits
