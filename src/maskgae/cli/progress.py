@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -18,10 +18,15 @@ HEARTBEAT = 30.0
 
 
 class FitProgress(Callback):
-    """Shows a fit on the terminal, and takes its signals."""
+    """Shows a fit on the terminal, and takes its signals.
 
-    def __init__(self, quiet: bool) -> None:
-        self.quiet, self.signals = quiet, Signals()
+    Args:
+        quiet: whether to print results only.
+        tasks: whose figures are shown in the end.
+    """
+
+    def __init__(self, quiet: bool, tasks: Sequence[str] = ("link", "node")) -> None:
+        self.quiet, self.tasks, self.signals = quiet, tasks, Signals()
         self.part, self.since = "reading", time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.epochs, self._beat = 0, time.monotonic()
@@ -85,6 +90,6 @@ class FitProgress(Callback):
             rate = run.record["facts"]["pairs_per_s"]
             screen.out.print(f"trained on {rate:,.0f} edges per second", soft_wrap=True)
         if run.metrics:
-            screen.show_record(run.record, seconds=self.seconds)
+            screen.show_record(run.record, self.tasks, self.seconds)
         page = screen.plain(run.folder / "report.html")
         screen.out.print(f"run folder: {folder} · the page: {page}", soft_wrap=True)

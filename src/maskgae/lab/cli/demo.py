@@ -34,9 +34,9 @@ def demo(
         "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
         "joined where one imports the other; features: words of their docstrings.\n"
     )
-    progress = FitProgress(quiet)
+    progress = FitProgress(quiet, tasks=("link",))
     with progress.watched():
-        settings = preset("link-imports-edge").settings
+        settings = preset("link-imports-edge").settings.updated({"scorer.kind": "combined"})
         fit(
             Source(*imports_source()),
             settings,
