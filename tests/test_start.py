@@ -1,5 +1,7 @@
 """What a statement loads: nothing that its user has not asked for."""
 
+from pathlib import Path
+
 import pytest
 from benchmarks.start import COMMAND, HEAVY, run
 
@@ -24,3 +26,18 @@ def test_loads_only_what_it_needs(
     statement: str, spared: tuple[str, ...], allowed: set[str]
 ) -> None:
     assert set(run(statement, spared)[1]) <= allowed
+
+
+def test_a_fit_loads_nothing_of_the_laboratory(tmp_path: Path) -> None:
+    edges = tmp_path / "edges.csv"
+    edges.write_text("source,target\n" + "".join(f"{i},{(i * 7 + 1) % 40}\n" for i in range(40)))
+    words = ["maskgae", "fit", str(edges), "--out", str(tmp_path / "run"), "--quiet"]
+    words += ["--threads", "1", "--set", "training.epochs=1"]
+    loaded = run(COMMAND.format(words=words), HEAVY)[1]
+    assert (tmp_path / "run" / "report.html").exists()
+    assert set(loaded) <= {"plotly", *BY_SKLEARN}
+
+
+def test_a_missing_file_is_told_before_torch_is_loaded(tmp_path: Path) -> None:
+    words = ["maskgae", "fit", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "run")]
+    assert set(run(COMMAND.format(words=words), (*HEAVY, "torch", "scipy"))[1]) == set()
