@@ -30,7 +30,8 @@ def test_loads_only_what_it_needs(
 
 def test_a_fit_loads_nothing_of_the_laboratory(tmp_path: Path) -> None:
     edges = tmp_path / "edges.csv"
-    edges.write_text("source,target\n" + "".join(f"{i},{(i * 7 + 1) % 40}\n" for i in range(40)))
+    pairs = [(i % 60, (i * 7 + i // 60) % 60) for i in range(300)]
+    edges.write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in pairs))
     words = ["maskgae", "fit", str(edges), "--out", str(tmp_path / "run"), "--quiet"]
     words += ["--threads", "1", "--set", "training.epochs=1"]
     loaded = run(COMMAND.format(words=words), HEAVY)[1]
