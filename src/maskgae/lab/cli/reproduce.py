@@ -27,7 +27,9 @@ DOCUMENTS = (Path("docs/results.md"), Path("README.md"))
 
 @app.command()
 def reproduce(
-    suite: Annotated[str, typer.Argument(metavar="link|node|encoders|all", help="Which table.")],
+    suite: Annotated[
+        str, typer.Argument(metavar="ranking|link|node|encoders|all", help="Which table.")
+    ],
     datasets: Datasets = None,
     seeds: Annotated[
         int | None, typer.Option(help="Runs per cell; 10 or 5 by default.", min=1)
@@ -68,13 +70,12 @@ def reproduce(
         (row.cell, seed)
         for row in rows
         if row.cell.dataset not in absent
-        for seed in range(first_seed, first_seed + row.seeds)
+        for seed in row.numbers(first_seed)
     ]
     if run:
         run_with_progress(tasks, records, jobs, quiet)
     if json is not None:
-        seeds_of = (range(first_seed, first_seed + row.seeds) for row in rows)
-        found = (records.record(row.cell, each) for row, each in zip(rows, seeds_of, strict=True))
+        found = (records.record(row.cell, row.numbers(first_seed)) for row in rows)
         write_json(json, [record for record in found if record is not None])
     # The project's own pages show everything with the usual seeds, whatever was asked for here.
     pages = [] if documents or first_seed else [path for path in DOCUMENTS if path.exists()]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from maskgae.base.display import METRIC_NAMES, percent
+from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent
 from maskgae.evaluation.metrics import summary
 from maskgae.lab.records import Records
 from maskgae.lab.suites import Row
@@ -37,11 +37,11 @@ Record = Mapping[str, Any]
 
 def result_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) -> dict[str, str]:
     """A Markdown table for each table of the suite, by its name."""
-    found = [(row, records.record(row.cell, _seeds(row, first_seed))) for row in rows]
+    found = [(row, records.record(row.cell, row.numbers(first_seed))) for row in rows]
     blocks = {}
     for table in dict.fromkeys(row.table for row in rows):
         here = [(row, record) for row, record in found if row.table == table]
-        blocks[table] = _table(here)
+        blocks[table] = _ranking(here) if table == "ranking" else _table(here)
         blocks[f"{table} cost"] = _costs(here)
     blocks["readme"] = _readme(found)
     blocks["goals"] = _goals(found)
@@ -51,8 +51,22 @@ def result_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) ->
     return blocks
 
 
-def _seeds(row: Row, first: int) -> range:
-    return range(first, first + row.seeds)
+def _ranking(rows: Sequence[tuple[Row, Record | None]]) -> str:
+    """What a list of missing links is worth, beside its parts and the best single rule."""
+    header = ["dataset", "n", "rank Hits@10", "rank MRR", "AUC", "network alone: Hits@10"]
+    header += ["rules alone, combined: Hits@10", "best single rule: Hits@10"]
+    lines = []
+    for row, record in rows:
+        if record is None:
+            continue
+        own, parts, hits = record["metrics"], dict(record["sanity"]), "rank_hits@10"
+        network, rules = (parts.pop(name)[hits] for name in ("network", "rules"))
+        best = max(parts, key=lambda name: parts[name][hits]["mean"])
+        cells = [row.cell.dataset, str(len(record["seeds"]))]
+        cells += [_percent(own[name]) for name in (hits, "rank_mrr", "auc")]
+        cells += [_percent(network), _percent(rules)]
+        lines.append([*cells, f"{_percent(parts[best][hits])} ({ROW_NAMES.get(best, best)})"])
+    return markdown_table(header, lines)
 
 
 def _table(rows: Sequence[tuple[Row, Record | None]]) -> str:
@@ -205,7 +219,7 @@ def _fresh(rows: Sequence[Row], records: Records) -> str:
     """Means of the usual seeds beside those of seeds that nobody looked at before."""
     lines = []
     for row in (row for row in rows if row.table in ("link", "node")):
-        usual, fresh = (records.record(row.cell, _seeds(row, first)) for first in (0, FRESH_SEED))
+        usual, fresh = (records.record(row.cell, row.numbers(first)) for first in (0, FRESH_SEED))
         if usual is None or fresh is None:
             continue
         metric = METRICS[row.cell.task][0]
