@@ -73,12 +73,7 @@ def claimed(folder: Path, *, force: bool = False, resume: bool = False) -> Itera
 def _check_folder(out: Path, force: bool, resume: bool) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} must be a folder, but it is a file")
-    if not (force or resume) and (names := contents(out)):
-        raise InputError(
-            f"--out {out} is not empty, there is {names[0]}: choose another folder, or in 'maskgae "
-            "fit' --resume to go on with a run that was stopped, or --force to replace one"
-        )
-    if resume and (names := contents(out, foreign=True)):
+    if not force and (names := contents(out, foreign=resume)):
         raise InputError(
             f"--out {out} is not empty, there is {names[0]}: choose another folder, or in 'maskgae "
             "fit' --resume to go on with a run that was stopped, or --force to replace one"
