@@ -29,11 +29,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
 from tests.harness import scenes
 
 from maskgae.base.lock import LOCK
+from maskgae.evaluation import outcome
 
 #: Seconds after which a command counts as hung.
 PATIENCE = 300
@@ -84,7 +84,7 @@ def fork(
 def _stop_clocks() -> None:
     """Lets times and peaks of memory be the same in every run."""
     time.perf_counter = lambda: 0.0
-    resource.getrusage = lambda who: SimpleNamespace(ru_maxrss=0)  # type: ignore[assignment]
+    outcome._peak_kib = lambda: 0.0
 
 
 def _count_flushes(path: Path, last: int | None) -> None:

@@ -30,18 +30,21 @@ def versions() -> dict[str, str]:
 
 def peak_rss_mb() -> float:
     """The largest resident memory of this process since :func:`forget_peak`, in MiB."""
+    return round(_peak_kib() / 1024, 1)
+
+
+def _peak_kib() -> float:
     with suppress(OSError, IndexError, ValueError):  # Linux's own mark, which can be forgotten
-        text = Path("/proc/self/status").read_text()
-        return round(int(text.split("VmHWM:")[1].split()[0]) / 1024, 1)
+        return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
     try:
         import resource
     except ImportError:  # on Windows
         import psutil
 
         memory = psutil.Process().memory_info()
-        return round(getattr(memory, "peak_wset", memory.rss) / 2**20, 1)
+        return float(getattr(memory, "peak_wset", memory.rss)) / 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
+    return peak / 1024 if sys.platform == "darwin" else peak
 
 
 def forget_peak() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
-from maskgae.base.files import atomic, read_json, read_with, write_json, write_text
+from maskgae.base.files import atomic, make_folder, read_json, read_with, write_json, write_text
 from maskgae.base.replace import settled
 from maskgae.base.settings import Settings
 from maskgae.base.settings_text import read_toml
@@ -79,6 +79,7 @@ def save(run: Run, folder: Path) -> None:
 def write_run(run: Run, folder: Path) -> None:
     """Writes all files but the page; the model comes last, so a folder with a model is complete."""
     source = run.source
+    make_folder(folder / GRAPH, parents=True)  # first: with it a part of a run is known as one
     write_text(folder / CONFIG, run.settings.to_toml())
     write_store(
         folder / GRAPH,
