@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import maskgae
 from maskgae import Callback, InputError, Run
 from maskgae.base.errors import StoppedError
+from maskgae.base.rng import Stream
 from maskgae.cli import app
+from maskgae.data.splits import split_links
 from maskgae.datasets.generated import generate
 
 SETTINGS: dict[str, Any] = {"training.epochs": 6, "training.eval_every": 2, "seed": 3}
@@ -273,3 +276,16 @@ def test_a_heartbeat_where_there_is_no_terminal(
     assert result.exit_code == 0
     assert ("epoch 6 of at most 6, loss" in result.stderr) is not quiet
     shutil.rmtree(tmp_path / "run")
+
+
+def test_a_given_split_is_taken_as_it_is(tmp_path: Path) -> None:
+    whole = generate(90, 350, num_features=4, communities=3, seed=3)
+    drawn = split_links(whole, 0.05, 0.1, Stream(SETTINGS["seed"]).at("split"))
+    other = split_links(whole, 0.05, 0.1, Stream(7).at("split"))
+    usual, given = (maskgae.fit(whole, SETTINGS, holdout=split) for split in (True, drawn))
+    assert given.metrics == usual.metrics
+    assert given.record["protocol"]["split"] == "given"
+    kept = maskgae.fit(whole, SETTINGS, holdout=other, folder=tmp_path / "run")
+    assert torch.equal(kept.held_out["test"], other.test)
+    with pytest.raises(InputError, match="complete with another split"):
+        maskgae.fit(whole, SETTINGS, holdout=drawn, folder=tmp_path / "run", resume=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from maskgae.base.device import check_device
@@ -52,7 +53,7 @@ def fit(
     *,
     preset: str | None = None,
     dim: int | None = None,
-    holdout: bool = True,
+    holdout: bool | LinkSplit = True,
     batch_pairs: int | None = None,
     start: str | Path | None = None,
     folder: str | Path | None = None,
@@ -72,7 +73,7 @@ def fit(
         preset: named settings to start from, instead of those that suit the graph.
         dim: number of columns that come out.
         holdout: whether to hold out edges for stopping and for the test; without, all edges are
-            trained on for the given epochs.
+            trained on for the given epochs. A split of the source's graph is taken as it is.
         batch_pairs: edges of one update on sampled neighbourhoods; 0 for the whole graph at once.
             Where it is ``None``, the memory decides.
         start: the folder of an earlier run to begin with, instead of random weights.
@@ -122,9 +123,10 @@ def _check_wishes(settings: Any, named: Any, holdout: Any, homeless: Any) -> Non
     """Refuses what would have no effect."""
     if isinstance(settings, Settings) and named:
         raise InputError("complete settings leave nothing to preset and dim: give dotted keys")
-    if holdout not in (True, False):
+    if not isinstance(holdout, LinkSplit) and holdout not in (True, False):
         raise InputError(
-            f"holdout must be True or False, not {holdout!r}: the shares are split.val, split.test"
+            f"holdout must be True or False, not {holdout!r}: the shares are split.val, "
+            "split.test; or give a LinkSplit of the graph"
         )
     if homeless:
         raise InputError("resume and force are about the run in a folder: give folder= too")
@@ -143,7 +145,7 @@ class _Request:
     settings: Settings | Mapping[str, Any]
     preset: str | None
     dim: int | None
-    holdout: bool
+    holdout: bool | LinkSplit
     batch_pairs: int | None
     start: dict[str, Tensor] | None
     device: str
@@ -228,7 +230,7 @@ class _Request:
         return RankedCheckpoints(here, *at, **more, notice=notice)
 
 
-def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) -> Run:
+def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool | LinkSplit) -> Run:
     """A complete run that is asked for again, if it is the same that is asked for."""
     run = Run.load(folder)
     wanted, found = settings.flat(), run.settings.flat()
@@ -237,8 +239,10 @@ def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) 
         for key in wanted
         if wanted[key] != found[key] and key not in WITHOUT_EFFECT
     ]
-    if holdout != bool(run.held_out):
-        differing.append(f"holdout {int(not holdout)}, not {int(holdout)}")
+    if bool(holdout) != bool(run.held_out):
+        differing.append(f"holdout {int(not holdout)}, not {int(bool(holdout))}")
+    if isinstance(holdout, LinkSplit) and not _holds_out(run, holdout):
+        differing.append("another split")
     differing += files.other_parts(run, source)
     if differing:
         raise InputError(
@@ -248,6 +252,10 @@ def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool) 
     if not (folder / folders.REPORT).exists():
         run.report(folder / folders.REPORT)
     return run
+
+
+def _holds_out(run: Run, split: LinkSplit) -> bool:
+    return all(torch.equal(pairs, getattr(split, name)) for name, pairs in run.held_out.items())
 
 
 @dataclass(frozen=True)
@@ -273,10 +281,11 @@ class _Task:
         return selection_pairs(self.split, settings)[0]
 
 
-def _prepared(graph: Graph, settings: Settings, holdout: bool) -> _Task:
+def _prepared(graph: Graph, settings: Settings, holdout: bool | LinkSplit) -> _Task:
     """The graph and its split, with features from structure where it brought none."""
-    split, stream = None, Stream(settings.seed)
-    if holdout:
+    split = holdout if isinstance(holdout, LinkSplit) else None
+    stream = Stream(settings.seed)
+    if split is None and holdout:
         split = split_links(graph, settings.split.val, settings.split.test, stream.at("split"))
     if graph.features is not None or settings.encoder.node_embedding:
         return _Task(graph, split, None)
@@ -312,11 +321,13 @@ def _embedded(net: MaskGAENet, graph: Graph, here: Ranks) -> Any:
     return here.gathered(own, graph.num_nodes).cpu().numpy()
 
 
-def _record(run: Run, outcome: Outcome, holdout: bool) -> dict[str, Any]:
+def _record(run: Run, outcome: Outcome, holdout: bool | LinkSplit) -> dict[str, Any]:
     settings, name = run.settings, run.graph.name
     about = {"task": "link", "dataset": name, "method": "maskgae", "preset": None}
     flat = {key: value for key, value in settings.flat().items() if key != "seed"}
-    protocol = link_protocol(settings, holdout)
+    protocol = link_protocol(settings, bool(holdout))
+    if isinstance(holdout, LinkSplit):
+        protocol |= {"split": "given", "negatives": "given"}
     record = make_record(about, flat, protocol, [outcome], run.source.seconds)
     record["audit"]["features_from_structure"] = run.structural is not None
     if run.graph.labels is not None:
