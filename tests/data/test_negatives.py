@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
 from maskgae.data import Graph
-from maskgae.data.negatives import Corrupted, NonEdges, pair_ranks, rank_pairs
+from maskgae.data.negatives import Corrupted, NonEdges
+from maskgae.data.pairs import pair_ranks, rank_pairs
 
 
 def all_pairs(num_nodes: int) -> np.ndarray:

@@ -58,3 +58,16 @@ def test_more_pairs_than_anybody_waits_for_are_refused(monkeypatch: pytest.Monke
     assert (
         missing_links(PairLogits(ONES, Dot()), ONES, PATH, 1, torch.tensor([0])).source.numel() == 1
     )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_links_join_two_sides_only(exact: bool) -> None:
+    random = torch.Generator().manual_seed(0)
+    edges = torch.nonzero(torch.rand(40, 30, generator=random) < 0.1).T
+    edges[1] += 40
+    graph = Graph.from_edges(edges, 70).with_types([0] * 40 + [1] * 30, ("user", "item"))
+    z = torch.rand(70, 4, generator=random)
+    found = missing_links(PairLogits(z, Dot()), z, graph, top=5, exact=exact)
+    assert ((found.source < 40) != (found.target < 40)).all()
+    assert found.source.unique().numel() == 70
+    assert not graph.contains(torch.stack([found.source, found.target])).any()

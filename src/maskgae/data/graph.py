@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.csr import CSR, csr_from_coordinates
-from maskgae.data.features import Features, SparseFeatures, as_features
+from maskgae.data.features import Features, JoinedFeatures, SparseFeatures, as_features
 from maskgae.data.pairs import (
     Cleaning,
     canonical_pairs,
@@ -23,6 +24,7 @@ from maskgae.data.pairs import (
     is_symmetric,
     pair_keys,
 )
+from maskgae.data.types import Types
 
 if TYPE_CHECKING:
     import networkx
@@ -89,6 +91,7 @@ class Graph:
         weights: a positive weight for each pair.
         name: what to call it in messages.
         cleaning: what was done to the raw edges.
+        types: of the nodes, and which of them edges join; any two where it is ``None``.
 
     Shapes:
         - **pairs:** ``[2, M]``
@@ -112,6 +115,7 @@ class Graph:
     weights: Tensor | None = None
     name: str = "graph"
     cleaning: Cleaning = field(default_factory=Cleaning)
+    types: Types | None = None
 
     def __post_init__(self) -> None:
         if self.features is not None and self.features.num_rows != self.num_nodes:
@@ -125,6 +129,12 @@ class Graph:
                 f"the labels {self.labels.numel():,} values"
             )
 
+        if self.types is not None and self.types.codes.numel() != self.num_nodes:
+            raise InputError(
+                f"types need one value a node: the graph has {self.num_nodes:,} nodes, "
+                f"the types {self.types.codes.numel():,} values"
+            )
+
     @property
     def num_pairs(self) -> int:
         return self.pairs.shape[1]
@@ -132,6 +142,14 @@ class Graph:
     @property
     def num_classes(self) -> int:
         return 0 if self.labels is None else int(self.labels.max()) + 1
+
+    @cached_property
+    def inputs(self) -> Features | None:
+        """What an encoder reads: the features and, where nodes have types, a column for each."""
+        parts = [] if self.features is None else [self.features]
+        if self.types is not None:
+            parts.append(self.types.one_hot())
+        return JoinedFeatures(parts) if len(parts) > 1 else next(iter(parts), None)
 
     @cached_property
     def keys(self) -> Tensor:
@@ -168,9 +186,17 @@ class Graph:
         self.__dict__["structure"] = structure
         return self
 
+    def with_types(self, codes: Any, names: Sequence[str]) -> Graph:
+        """The same graph with a type for each node; types that its edges join may be joined."""
+        return self._replaced(types=Types.of(codes, names, self.pairs.long()))
+
     def with_features(self, features: Features | None) -> Graph:
         """The same graph with other features."""
-        other = replace(self, features=features)
+        return self._replaced(features=features)
+
+    def _replaced(self, **parts: Any) -> Graph:
+        """The same pairs with something else replaced, and their rows, if those are known."""
+        other = replace(self, **parts)
         return other.with_structure(self.structure) if "structure" in self.__dict__ else other
 
     def contains(self, pairs: Tensor) -> Tensor:
@@ -314,6 +340,8 @@ class Graph:
             parts.append(f"features={self.features.num_columns} ({kind})")
         if self.labels is not None:
             parts.append(f"classes={self.num_classes}")
+        if self.types is not None:
+            parts.append(f"types={self.types.count}")
         return f"Graph({', '.join(parts)})"
 
 

@@ -2,14 +2,11 @@ r"""Negatives: draws from the pairs that are not edges, of any ends or with an e
 
 :class:`NonEdges` are uniform, and drawn without rejection.
 
-The :math:`N (N - 1) / 2` pairs :math:`u < v` are numbered row by row,
-
-.. math::
-
-    t(u, v) = u N - u (u + 1) / 2 + (v - u - 1).
-
-With the edges' numbers :math:`e_0 < e_1 < \dots < e_{M-1}`, exactly :math:`e_k - k` non-edges stand
-before edge :math:`k`, so the non-edge number :math:`r` is the pair
+The :math:`N (N - 1) / 2` pairs :math:`u < v` are numbered row by row by
+:func:`~maskgae.data.pairs.pair_ranks`; where nodes have types, the pairs that may be are, by
+:class:`~maskgae.data.types.TypedPairs`. With the edges' numbers
+:math:`e_0 < e_1 < \dots < e_{M-1}`, exactly :math:`e_k - k` non-edges stand before
+edge :math:`k`, so the non-edge number :math:`r` is the pair
 
 .. math::
 
@@ -21,7 +18,7 @@ a nearly complete graph costs no more than a sparse one.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -32,8 +29,12 @@ from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.sizes import CHUNK_PAIRS
 from maskgae.data.graph import Graph
+from maskgae.data.pairs import AllPairs
+from maskgae.data.types import TypedPairs
 
 Integers = NDArray[np.int64]
+#: Members of each type one after the other, where those of a type begin, and how many they are.
+Pools = tuple[Integers, Integers, Integers]
 
 #: How often an end that may not be is drawn.
 DRAWS = 4
@@ -60,21 +61,25 @@ class NonEdges:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.num_nodes = graph.num_nodes
+        typed = graph.types
+        self.space = AllPairs(graph.num_nodes) if typed is None else TypedPairs(typed)
         #: How many pairs are not edges.
-        self.count = graph.num_nodes * (graph.num_nodes - 1) // 2 - graph.num_pairs
+        self.count = self.space.count - graph.num_pairs
         if self.count <= 0:
+            kind = "" if typed is None else " of types that edges join"
             raise InputError(
-                f"{graph.name} has no non-edges to serve as negative samples: all pairs of its "
-                f"{graph.num_nodes:,} nodes are edges; use a graph that lacks some"
+                f"{graph.name} has no non-edges to serve as negative samples: all pairs{kind} of "
+                f"its {graph.num_nodes:,} nodes are edges; use a graph that lacks some"
             )
         # [M], non-edges before each edge
         self._before = np.empty(graph.num_pairs, dtype=np.int64)
         for start in range(0, graph.num_pairs, CHUNK_PAIRS):
             part = self._before[start : start + CHUNK_PAIRS]
             pairs = graph.pairs[:, start : start + CHUNK_PAIRS].cpu().numpy()
-            part[:] = pair_ranks(pairs, graph.num_nodes)
-            part -= np.arange(start, start + part.size)
+            part[:] = self.space.ranks(pairs)
+        if typed is not None:  # the others ascend as the pairs do
+            self._before.sort()
+        self._before -= np.arange(graph.num_pairs)
 
     def sample(self, count: int, stream: Stream) -> Tensor:
         """``count`` independent draws, with replacement, as ascending pairs ``[2, count]``.
@@ -102,7 +107,7 @@ class NonEdges:
     def _pairs(self, draw: Integers) -> Tensor:
         draw.sort()
         draw += np.searchsorted(self._before, draw, side="right")
-        return torch.from_numpy(rank_pairs(draw, self.num_nodes))
+        return torch.from_numpy(self.space.pairs(draw))
 
     def __repr__(self) -> str:
         return f"NonEdges({self.count})"
@@ -141,49 +146,50 @@ class Corrupted:
         other = torch.empty_like(kept)
         left = torch.arange(kept.numel())
         for draw in range(DRAWS):
-            other[left] = self._ends(left, stream.at(draw))
+            other[left] = self._ends(left, kept[left], stream.at(draw))
             pairs = torch.stack([kept[left], other[left]])
             left = left[(pairs[0] == pairs[1]) | self.graph.contains(pairs)]
         pairs = torch.stack([kept, other])
         pairs[:, left] = self.non_edges.sample(left.numel(), stream.at("any"))
         return pairs
 
-    def _ends(self, places: Tensor, stream: Stream) -> Tensor:
-        """New ends for some of the pairs, ``[n] -> [n]``."""
-        random, size = stream.numpy(), places.numel()
-        even = torch.from_numpy(random.integers(self.graph.num_nodes, size=size))
+    def _ends(self, places: Tensor, kept: Tensor, stream: Stream) -> Tensor:
+        """New ends for some of the pairs, each beside the end that it keeps, ``[n] -> [n]``."""
+        random, types = stream.numpy(), self.graph.types
+        codes = None if types is None else types.codes[kept].numpy()
+        even = torch.from_numpy(
+            _drawn(
+                random,
+                None if types is None else types.pools,
+                codes,
+                self.graph.num_nodes,
+                places.numel(),
+            )
+        )
         if self.kind == "even":
             return even
         # Each node stands as often in the rows as it has neighbours.
         ends = self.graph.structure.csr.indices
-        by_degree = ends[torch.from_numpy(random.integers(ends.numel(), size=size))].long()
+        entry = _drawn(random, self._entries, codes, ends.numel(), places.numel())
+        by_degree = ends[torch.from_numpy(entry)].long()
         return by_degree if self.kind == "degree" else torch.where(places % 2 == 0, even, by_degree)
 
+    @cached_property
+    def _entries(self) -> Pools | None:
+        """The entries of the rows of each type, whose columns are its partners."""
+        types = self.graph.types
+        if types is None:
+            return None
+        codes = types.codes[self.graph.structure.csr.row_of_entry()].numpy()
+        sizes = np.bincount(codes, minlength=types.count)
+        return np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes, sizes
 
-def pair_ranks(pairs: NDArray[Any], num_nodes: int) -> Integers:
-    """The numbers of pairs ``u < v`` in row order, ``[2, P] -> [P]``.
 
-    >>> pair_ranks(np.array([[0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]]), num_nodes=4)
-    array([0, 1, 2, 3, 4, 5])
-    """
-    u, v = pairs.astype(np.int64)
-    ranks: Integers = u * num_nodes - u * (u + 1) // 2 + (v - u - 1)
-    return ranks
-
-
-def rank_pairs(ranks: Integers, num_nodes: int) -> Integers:
-    r"""The pairs with the given numbers, ``[P] -> [2, P]``; undoes :func:`pair_ranks`.
-
-    Counted from the end, :math:`s = N (N - 1) / 2 - 1 - t`, the rows have 1, 2, 3, ... pairs, and
-    row :math:`w = \lfloor (\sqrt{8 s + 1} - 1) / 2 \rfloor` holds number :math:`s`. The root in
-    float64 is off by less than one row up to :math:`10^8` nodes and beyond, so one step of whole
-    numbers in either direction makes it right.
-
-    >>> rank_pairs(np.array([0, 2, 5]), num_nodes=4).tolist()
-    [[0, 0, 2], [1, 3, 3]]
-    """
-    s = num_nodes * (num_nodes - 1) // 2 - 1 - ranks
-    w = ((np.sqrt(8.0 * s + 1.0) - 1.0) / 2.0).astype(np.int64)
-    w -= w * (w + 1) // 2 > s
-    w += (w + 1) * (w + 2) // 2 <= s
-    return np.stack([num_nodes - 2 - w, num_nodes - 1 - (s - w * (w + 1) // 2)])
+def _drawn(
+    random: np.random.Generator, pools: Pools | None, codes: Integers | None, count: int, size: int
+) -> Integers:
+    """Evenly drawn numbers below ``count``, or from the pool of each code."""
+    if pools is None or codes is None:
+        return random.integers(count, size=size)
+    members, first, sizes = pools
+    return members[first[codes] + random.integers(sizes[codes])]

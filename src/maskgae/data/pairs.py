@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -133,3 +136,48 @@ def is_symmetric(edges: Any, values: Any, num_nodes: int) -> bool:
     """Whether each edge stands in both directions with one weight, which then counts half each."""
     matrix = sp.coo_array((values, tuple(edges)), shape=(num_nodes, num_nodes)).tocsr()
     return bool((abs(matrix - matrix.T) > 0).nnz == 0)
+
+
+class AllPairs:
+    """The numbers of all pairs of nodes ``u < v``."""
+
+    def __init__(self, num_nodes: int) -> None:
+        self.num_nodes, self.count = num_nodes, num_nodes * (num_nodes - 1) // 2
+
+    def ranks(self, pairs: NDArray[Any]) -> Integers:
+        return pair_ranks(pairs, self.num_nodes)
+
+    def pairs(self, ranks: Integers) -> Integers:
+        return rank_pairs(ranks, self.num_nodes)
+
+
+def pair_ranks(pairs: NDArray[Any], num_nodes: int | Integers) -> Integers:
+    r"""The numbers of pairs ``u < v`` in row order, ``[2, P] -> [P]``.
+
+    .. math::
+        t(u, v) = u N - u (u + 1) / 2 + (v - u - 1)
+
+    >>> pair_ranks(np.array([[0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]]), num_nodes=4)
+    array([0, 1, 2, 3, 4, 5])
+    """
+    u, v = pairs.astype(np.int64)
+    ranks: Integers = u * num_nodes - u * (u + 1) // 2 + (v - u - 1)
+    return ranks
+
+
+def rank_pairs(ranks: Integers, num_nodes: int | Integers) -> Integers:
+    r"""The pairs with the given numbers, ``[P] -> [2, P]``; undoes :func:`pair_ranks`.
+
+    Counted from the end, :math:`s = N (N - 1) / 2 - 1 - t`, the rows have 1, 2, 3, ... pairs, and
+    row :math:`w = \lfloor (\sqrt{8 s + 1} - 1) / 2 \rfloor` holds number :math:`s`. The root in
+    float64 is off by less than one row up to :math:`10^8` nodes and beyond, so one step of whole
+    numbers in either direction makes it right.
+
+    >>> rank_pairs(np.array([0, 2, 5]), num_nodes=4).tolist()
+    [[0, 0, 2], [1, 3, 3]]
+    """
+    s = num_nodes * (num_nodes - 1) // 2 - 1 - ranks
+    w = ((np.sqrt(8.0 * s + 1.0) - 1.0) / 2.0).astype(np.int64)
+    w -= w * (w + 1) // 2 > s
+    w += (w + 1) * (w + 2) // 2 <= s
+    return np.stack([num_nodes - 2 - w, num_nodes - 1 - (s - w * (w + 1) // 2)])

@@ -9,6 +9,7 @@ held_out_duplicates     pairs that stand twice in validation or in test
 negative_edges          held-out negatives that are edges of the whole graph
 negative_loops          held-out negatives that join a node to itself
 negative_duplicates     held-out negatives that stand twice, in either part
+negative_types          where nodes have types: held-out negatives that no edge could be
 ======================  ==========================================================
 
 A pair is the same in either direction. Which share of the targets stays visible to the encoder
@@ -54,6 +55,8 @@ def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[
         "negative_loops": _loops(negatives),
         "negative_duplicates": _duplicates(pair_keys(negatives, graph.num_nodes)),
     }
+    if graph.types is not None:
+        counts["negative_types"] = int((~graph.types.allow(negatives)).sum())
     if refuse:
         _refuse(counts, "this split is not clean", "draw it anew from the whole graph")
     return counts
@@ -75,6 +78,8 @@ def audit_negatives(graph: Graph, negatives: Tensor) -> dict[str, int]:
         "training_negative_edges": int(graph.contains(negatives).sum()),
         "training_negative_loops": _loops(negatives),
     }
+    if graph.types is not None:
+        counts["training_negative_types"] = int((~graph.types.allow(negatives)).sum())
     rule = "training negatives must be non-edges of the training graph"
     _refuse(counts, rule, "draw them by NonEdges(graph)")
     return counts

@@ -155,6 +155,9 @@ def walks(graph: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
 
 def _check_room(whole: Graph, ends: Tensor, count: int) -> None:
     room = whole.num_nodes - 1 - int(whole.degrees[ends].max())
+    if whole.types is not None:
+        left = whole.types.partners(ends) - whole.degrees[ends]
+        room = int((left - whole.types.allow(torch.stack([ends, ends])).long()).min())
     if room < count:
         raise InputError(
             f"each end of a pair must have {count:,} non-edges to serve as hard negatives, but "

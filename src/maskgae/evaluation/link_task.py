@@ -27,7 +27,7 @@ from maskgae.evaluation.method import FittedScores, OnEpoch, Scores, Validation,
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.ranking import full_rankings
-from maskgae.evaluation.rules import default_rules, link_heuristics
+from maskgae.evaluation.rules import default_rules, has_triangles, link_heuristics
 from maskgae.evaluation.scorer import COMBINED, NETWORK, Columns, Scorer
 from maskgae.evaluation.scorer_fit import fit_scorers
 
@@ -187,7 +187,8 @@ def fitted_scorers(
 
 def _shown_rules(graph: Graph) -> tuple[str, ...]:
     possible = default_rules(graph)
-    return tuple(name for name in (*COMBINED, "adamic_adar") if name in possible)
+    more = "adamic_adar" if has_triangles(graph) else "spectral"
+    return tuple(name for name in (*COMBINED, more) if name in possible)
 
 
 @dataclass(frozen=True, eq=False)

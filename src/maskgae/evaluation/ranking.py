@@ -2,7 +2,8 @@ r"""Full ranking: where a held-out partner stands among all nodes, as ``links`` 
 
 Each held-out pair :math:`(u, v)` is asked twice: for :math:`v` among all nodes from :math:`u`, and
 for :math:`u` from :math:`v`. The end itself and its known neighbours other than the asked partner
-are no candidates. With :math:`n` candidates above the partner and :math:`m` beside it, its rank is
+are no candidates, nor are nodes of a type that no edge joins to its own. With :math:`n` candidates
+above the partner and :math:`m` beside it, its rank is
 
 .. math::
 
@@ -160,21 +161,29 @@ def mean_ranks(found: Tensor, others: Tensor) -> Tensor:
 
 
 def left_out(known: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Where each end meets itself and its known neighbours, as rows and columns.
+    """Where each end meets what is no candidate, as rows and columns.
+
+    That is the end itself, its known neighbours and, where nodes have types, those of a type that
+    no edge joins to its own.
 
     >>> path = Graph.from_edges([(0, 1), (1, 2)])
     >>> [part.tolist() for part in left_out(path, torch.tensor([1]))]
     [[0, 0, 0], [0, 2, 1]]
     """
     neighbours = known.structure.csr.rows(ends)
-    rows = torch.cat([neighbours.row_of_entry(), torch.arange(ends.numel())])
-    return rows, torch.cat([neighbours.indices.long(), ends])
+    rows = [neighbours.row_of_entry(), torch.arange(ends.numel())]
+    columns = [neighbours.indices.long(), ends]
+    if known.types is not None:
+        barred = known.types.barred(ends).nonzero()
+        rows.append(barred[:, 0])
+        columns.append(barred[:, 1])
+    return torch.cat(rows), torch.cat(columns)
 
 
 def left_out_flags(known: Graph, asked: Tensor, candidates: Tensor) -> Tensor:
     """Which of some nodes are no candidates beside the partner, ``[2, Q], [C] -> [Q, C]``.
 
-    They are the end itself, the partner, which stands apart, and the end's known neighbours.
+    They are the partner, which stands apart, and what :func:`left_out` says.
 
     >>> path = Graph.from_edges([(0, 1), (1, 2)], num_nodes=4)
     >>> left_out_flags(path, torch.tensor([[0], [2]]), torch.tensor([1, 2, 3])).int().tolist()

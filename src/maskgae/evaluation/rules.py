@@ -53,6 +53,9 @@ RECORDED = (
     "degree_product",
     "feature_cosine",
 )
+#: The same where no two ends of an edge have a common neighbour.
+RECORDED_OF_SIDES = ("three_steps", "degree_product", "feature_cosine")
+OF_TRIANGLES = ("common_neighbours", "adamic_adar", "resource_allocation")
 STRUCTURAL = (*Counts.names, *ThreeSteps.names, *Spectral.names, *PageRank.names)
 OF_FEATURES = (*FeatureCosine.names, *SmoothedCosine.names)
 RULES = (*STRUCTURAL, *OF_FEATURES)
@@ -136,9 +139,16 @@ class Rules:
 def default_rules(graph: Graph) -> tuple[str, ...]:
     """The rules that a graph has features for and that are affordable on it."""
     names = STRUCTURAL if graph.features is None else RULES
+    if not has_triangles(graph):
+        names = tuple(name for name in names if name not in OF_TRIANGLES)
     small = graph.num_nodes <= PAGERANK_NODES
     affordable = small and 2 * graph.num_pairs <= PAGERANK_ENTRIES
     return tuple(name for name in names if affordable or name not in PageRank.names)
+
+
+def has_triangles(graph: Graph) -> bool:
+    """Whether ends of an edge may have neighbours in common; not in a graph of two sides."""
+    return graph.types is None or graph.types.triangles
 
 
 def link_heuristics(graph: Graph, pairs: Tensor) -> Scores:
@@ -152,5 +162,6 @@ def link_heuristics(graph: Graph, pairs: Tensor) -> Scores:
         - **pairs:** ``[2, P]``
         - **output:** ``[P]`` by name; ``feature_cosine`` only where there are features
     """
-    names = [name for name in RECORDED if name not in OF_FEATURES or graph.features is not None]
+    rows = RECORDED if has_triangles(graph) else RECORDED_OF_SIDES
+    names = [name for name in rows if name not in OF_FEATURES or graph.features is not None]
     return Rules(graph, names).pairs(pairs)

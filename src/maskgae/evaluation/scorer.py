@@ -26,7 +26,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import PairScores
-from maskgae.evaluation.rules import Rules, default_rules
+from maskgae.evaluation.rules import Rules, default_rules, has_triangles
 
 NETWORK = "network"
 
@@ -76,7 +76,8 @@ class Columns:
         """The columns that are combined on a graph, or those that a scorer names."""
         if names is None:
             possible = default_rules(graph)
-            names = [name for name in COMBINED if name in possible]
+            wide = COMBINED if has_triangles(graph) else (*COMBINED, "spectral")
+            names = [name for name in wide if name in possible]
         wanted = [name for name in names if name != NETWORK]
         return cls(Rules(graph, wanted), network)
 

@@ -78,7 +78,7 @@ class MaskGAENet(nn.Module):
     @classmethod
     def for_graph(cls, graph: Graph, settings: Settings) -> MaskGAENet:
         """A network of the right size for a graph."""
-        columns = 0 if graph.features is None else graph.features.num_columns
+        columns = 0 if graph.inputs is None else graph.inputs.num_columns
         return cls(columns, settings, graph.num_nodes)
 
     def reset_parameters(self, stream: Stream) -> None:
@@ -118,7 +118,7 @@ class MaskGAENet(nn.Module):
     def input(self, graph: Graph, nodes: Tensor) -> Features:
         """What the first layer sees of some nodes, ``[n] -> [n, in_channels]``."""
         device = next(self.parameters()).device
-        features = None if graph.features is None else graph.features.rows(nodes).to(device)
+        features = None if graph.inputs is None else graph.inputs.rows(nodes).to(device)
         return self.encoder.input(features, nodes.to(device))
 
     def fits(self, graph: Graph) -> bool:
@@ -145,13 +145,13 @@ class MaskGAENet(nn.Module):
         training, device = self.training, next(self.parameters()).device
         self.eval()
         if self.fits(graph):
-            x = self.encoder.input(None if graph.features is None else graph.features.to(device))
+            x = self.encoder.input(None if graph.inputs is None else graph.inputs.to(device))
             adjacency = Adjacency.of(graph).to(device)
             outputs = self.encoder(x, [adjacency] * self.settings.encoder.layers)
             outputs = outputs if nodes is None else [out[nodes] for out in outputs]
         else:
             encoder = self.encoder if device.type == "cpu" else deepcopy(self.encoder).cpu()
-            outputs = layer_outputs(encoder, encoder.input(graph.features), graph, nodes)
+            outputs = layer_outputs(encoder, encoder.input(graph.inputs), graph, nodes)
         self.train(training)
         return outputs
 

@@ -2,7 +2,8 @@ r"""Missing links: for each node the pairs that the decoder scores highest.
 
 On small graphs every pair is scored. On larger ones candidates come from two sides and are then
 scored by the decoder: nodes two steps away, by resource allocation :math:`\sum_w 1/d_w` over
-common neighbours, and nodes whose embeddings point the same way.
+common neighbours (three steps away in graphs of two sides), and nodes whose embeddings point the
+same way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from maskgae.base.errors import InputError
 from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import PairScores
+from maskgae.evaluation.ranking import left_out
+from maskgae.evaluation.rules import has_triangles
 
 #: Up to this many ordered pairs all are scored.
 EXACT_PAIRS = 100_000_000
@@ -89,14 +92,11 @@ Part = tuple[Tensor, Tensor, Tensor]
 
 
 def _exact(scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
-    csr = graph.structure.csr
     top = min(int(top), graph.num_nodes - 1)
     for nodes in asked.split(max(1, CHUNK_NUMBERS // graph.num_nodes)):
         # [n, N]
         logits = scores.rows(nodes).cpu()
-        neighbours = csr.rows(nodes)
-        logits[neighbours.row_of_entry(), neighbours.indices] = -torch.inf
-        logits[torch.arange(nodes.numel()), nodes] = -torch.inf
+        logits[left_out(graph, nodes)] = -torch.inf
         best = logits.topk(top, dim=1)
         found = best.values > -torch.inf
         source = nodes.unsqueeze(1).expand_as(found)
@@ -108,42 +108,64 @@ def _by_candidates(
 ) -> Iterator[Part]:
     count, lengths = max(CANDIDATES, 2 * top), z.norm(dim=1).clamp_(min=1e-12)
     for nodes in asked.split(max(1, 2**25 // graph.num_nodes)):
-        rows, columns = _two_steps(graph, nodes, count)
+        rows, columns = _near(graph, nodes, count)
         # [N, n], but for the length of the asked nodes' vectors, which changes no order
-        cosines = (z @ z[nodes].T).div_(lengths.unsqueeze(1))
-        near = cosines.T.topk(min(count, graph.num_nodes), dim=1).indices
+        cosines = (z @ z[nodes].T).div_(lengths.unsqueeze(1)).T
+        if graph.types is not None:
+            cosines = cosines.masked_fill(graph.types.barred(nodes), -torch.inf)
+        near = cosines.topk(min(count, graph.num_nodes), dim=1).indices
         rows = np.concatenate([rows, np.repeat(np.arange(nodes.numel()), near.shape[1])])
         columns = np.concatenate([columns, near.flatten().numpy()])
         unique = np.unique(rows * graph.num_nodes + columns)
         place = torch.from_numpy(unique // graph.num_nodes)
         pairs = torch.stack([nodes[place], torch.from_numpy(unique % graph.num_nodes)])
         missing = (pairs[0] != pairs[1]) & ~graph.contains(pairs)
+        if graph.types is not None:
+            missing &= graph.types.allow(pairs)
         pairs = pairs[:, missing]
         yield _best(place[missing], pairs, scores.pairs(pairs), top)
 
 
-def _two_steps(
-    graph: Graph, nodes: Tensor, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each node the nodes two steps away that share most, as rows and columns."""
-    csr = graph.structure.csr
-    first = csr.rows(nodes)
-    middle, place = torch.unique(first.indices.long(), return_inverse=True)
-    second = csr.rows(middle)
-    worth = (1 / second.counts().float())[place]
-    near = _matrix(worth, place, first.indptr, middle.numel())
-    far = _matrix(torch.ones(second.num_entries), second.indices, second.indptr, graph.num_nodes)
-    reached = (near @ far).tocoo()
+def _near(graph: Graph, nodes: Tensor, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each node the nodes two steps away that share most, as rows and columns.
+
+    Three steps away where none that is two steps away may be joined to it, as between two sides.
+    """
+    first = graph.structure.csr.rows(nodes)
+    two = _step(graph, _matrix(torch.ones(first.num_entries), first.indices, first.indptr, graph))
+    rows, columns, worth = _strongest(two, count)
+    if has_triangles(graph):
+        return rows, columns
+    found = sp.csr_array((worth, (rows, columns)), shape=two.shape)
+    rows, columns, _ = _strongest(_step(graph, found), count)
+    return rows, columns
+
+
+def _step(graph: Graph, weights: sp.csr_array) -> sp.csr_array:
+    """Weights of nodes after one step more, divided among their neighbours, ``[n, N]``."""
+    middle, place = np.unique(weights.indices, return_inverse=True)
+    rows = graph.structure.csr.rows(torch.from_numpy(middle).long())
+    each = 1 / rows.counts().numpy().astype(np.float32)
+    shape = (weights.shape[0], middle.size)
+    near = sp.csr_array((weights.data * each[place], place, weights.indptr), shape=shape)
+    return near @ _matrix(torch.ones(rows.num_entries), rows.indices, rows.indptr, graph)
+
+
+def _strongest(
+    weights: sp.csr_array, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """The largest entries of each row: rows, columns and values."""
+    reached = weights.tocoo()
     order = np.lexsort((-reached.data, reached.row))
     rows, columns = reached.row[order].astype(np.int64), reached.col[order].astype(np.int64)
-    starts = np.searchsorted(rows, np.arange(nodes.numel()))
-    rank = np.arange(rows.size) - starts[rows]
-    return rows[rank < count], columns[rank < count]
+    starts = np.searchsorted(rows, np.arange(weights.shape[0]))
+    kept = np.arange(rows.size) - starts[rows] < count
+    return rows[kept], columns[kept], reached.data[order][kept]
 
 
-def _matrix(values: Tensor, indices: Tensor, indptr: Tensor, columns: int) -> sp.csr_array:
+def _matrix(values: Tensor, indices: Tensor, indptr: Tensor, graph: Graph) -> sp.csr_array:
     arrays = (values.numpy(), indices.numpy(), indptr.numpy())
-    return sp.csr_array(arrays, shape=(indptr.numel() - 1, columns))
+    return sp.csr_array(arrays, shape=(indptr.numel() - 1, graph.num_nodes))
 
 
 def _best(place: Tensor, pairs: Tensor, logits: Tensor, top: int) -> Part:

@@ -27,7 +27,7 @@ def reestimate(net: MaskGAENet, graph: Graph) -> None:
         return
     training, device = net.training, next(net.parameters()).device
     net.eval().cpu()
-    layers = convolved_layers(net.encoder, net.encoder.input(graph.features), graph)
+    layers = convolved_layers(net.encoder, net.encoder.input(graph.inputs), graph)
     for norm, out in zip(norms, layers, strict=True):
         if isinstance(norm, nn.BatchNorm1d):
             assert norm.running_mean is not None and norm.running_var is not None

@@ -30,7 +30,7 @@ def identity_of(
         "the number of nodes": graph.num_nodes,
         "the training edges": _digest(graph.pairs),
         "the edge weights": _digest(*(() if graph.weights is None else (graph.weights,))),
-        "the features": _digest(*_feature_tensors(graph.features)),
+        "the features": _digest(*_feature_tensors(graph.inputs)),
         "the held-out edges": _digest(*held_out),
         "the weights to start from": _digest(*net.state_dict().values()),
     }

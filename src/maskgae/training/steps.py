@@ -131,7 +131,7 @@ class _Whole:
 
     def __init__(self, net: MaskGAENet, graph: Graph, masked: Masked) -> None:
         self.net, self.device = net, next(net.parameters()).device
-        self.features = None if graph.features is None else graph.features.to(self.device)
+        self.features = None if graph.inputs is None else graph.inputs.to(self.device)
         adjacency = Adjacency.of(graph, masked.visible).to(self.device)
         self.adjacencies = [adjacency] * len(net.encoder.convs)
         self.degrees = masked.degrees.to(self.device)
