@@ -44,5 +44,9 @@ def make_report(**changes: Any) -> ReportData:
         "degrees": (np.arange(20), np.arange(20) * 0.9),
         "labels": [None, SCRIPT, IMAGE, *(["left"] * 7), *(["right"] * 10)],
         "links": [(ids[i], ids[19 - i], 0.9 - i / 50) for i in range(10)],
+        "whys": [
+            [("shared neighbours", 1.5 + i, [(SCRIPT, 2.0 + i), ("less", -0.5)]), (IMAGE, -0.5, [])]
+            for i in range(10)
+        ],
     }
     return ReportData(**(values | changes))

@@ -119,6 +119,29 @@ def test_links_sort_filter_and_lead_to_the_map(browser: Chromium, page: Path) ->
     assert "Found “007”" in browser.run("document.getElementById('status').textContent")
 
 
+def test_a_score_says_what_it_is_made_of(browser: Chromium, page: Path) -> None:
+    browser.open(page)
+    click = "document.querySelectorAll('#link-table button.why')[1].click()"
+    said = "Array.from(document.querySelectorAll('.reasons dl > *'), (e) => e.textContent)"
+    browser.run(click)
+    assert browser.run(said) == [
+        "+2.50 shared neighbours",
+        f"+3.00 {SCRIPT}",
+        "−0.50 less",
+        f"−0.50 {IMAGE}",
+        "+2.00 score, of which 0 is that of an average candidate",
+    ]
+    browser.run(click)
+    assert browser.run(said) == []
+    browser.run(click)
+    browser.run("document.querySelectorAll('#link-table thead button')[0].click()")
+    assert browser.run(said) == [], "sorting leaves no reasons behind"
+    browser.run("document.querySelectorAll('#link-table button.why')[0].click()")
+    assert browser.run(said)[0] == "+10.50 shared neighbours", "of the row that now stands first"
+    assert browser.run("typeof window.hacked") == "undefined"
+    assert browser.errors == []
+
+
 def test_colours_and_theme_change(browser: Chromium, page: Path) -> None:
     browser.open(page)
     assert browser.run("Array.from(document.getElementById('colour').options, (o) => o.value)") == [

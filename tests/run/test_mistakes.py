@@ -65,7 +65,7 @@ ASKED: list[tuple[Callable[[Run], Any], str]] = [
     (lambda run: run.links(top=0), "1 at least, not 0"),
     (lambda run: run.links(top=1.5), r"1 at least, not 1\.5"),
     (lambda run: run.links(top=None), "1 at least, not None"),
-    (lambda run: run.links(nodes=["ann"]), "are not nodes of generated: 'ann'"),
+    (lambda run: run.links(nodes=["ann"]), "1 name is no node of generated: 'ann'"),
     (lambda run: run.score([("ann", "bob")]), "are not nodes of generated: 'ann', 'bob'"),
     (lambda run: run.score((0, 1)), "a pair is two names, .* not 0"),
     (lambda run: run.score(np.arange(6).reshape(2, 3)), r"two names, .* not \[0, 1, 2\]"),

@@ -147,7 +147,7 @@ def embed(
 
     from maskgae.run.files import write_embeddings
 
-    saved = _opened(run, out, threads)
+    saved = opened(run, out, threads)
     found = saved.embed(edges, nodes, **reading(read))
     write_embeddings(out, *found, spreadsheet_safe=spreadsheet_safe)
     screen.written(f"{len(found.ids):,} embeddings", out)
@@ -166,7 +166,7 @@ def links(
 ) -> None:
     """Write the highest-scored missing links of each node."""
     check_readable(run)
-    found = _opened(run, out, threads).links(top, node or None)
+    found = opened(run, out, threads).links(top, node or None)
     _write_scores(out, found, "links", spreadsheet_safe)
 
 
@@ -186,7 +186,7 @@ def score(
 
     from maskgae.io import read_id_pairs
 
-    saved = _opened(run, out, threads)
+    saved = opened(run, out, threads)
     source, target = read_id_pairs(pairs, **reading(read))
     scores = saved.score(np.stack([source.astype(object), target.astype(object)], axis=1))
     columns = {"source": source, "target": target, "score": scores}
@@ -197,11 +197,11 @@ def score(
 def report(run: RunFolder, threads: Threads = 0) -> None:
     """Write the page of a run again."""
     check_readable(run)
-    page = _opened(run, None, threads).report()
+    page = opened(run, None, threads).report()
     screen.out.print(f"the page: {screen.plain(page)}", soft_wrap=True)
 
 
-def _opened(run: Path, out: Path | None, threads: int) -> Any:
+def opened(run: Path, out: Path | None, threads: int) -> Any:
     """A run, once it is known that what is asked of it can be written."""
     from maskgae.io import check_table
     from maskgae.run import Run

@@ -144,6 +144,11 @@ def written(what: str, path: Any) -> None:
     out.print(f"{what} written to {plain(path)}", soft_wrap=True)
 
 
+def row(text: str) -> None:
+    """A line of a list that is cut where the terminal ends, the user's words as they are."""
+    out.print(Text(printable(text)), no_wrap=True, overflow="ellipsis")
+
+
 def notice(text: str) -> None:
     """A line that the user should know, beside the results."""
     err.print(f"note: {plain(text)}", soft_wrap=True)

@@ -24,6 +24,9 @@ COLUMN_KINDS = (*NUMBER_KINDS, "one-hot", "words", "constant")
 #: Text with more values than this is not one-hot.
 MAX_VALUES = 30
 
+#: Words that name a column of hashed ones, at most.
+NAMED_WORDS = 3
+
 #: More columns than this no table is spread over.
 MAX_WIDTH = 10_000_000
 
@@ -49,7 +52,7 @@ class ColumnCode:
         centre: what is subtracted from a number.
         scale: what it is divided by then.
         fill: the number for a missing one, before that.
-        values: of a one-hot column.
+        values: of a one-hot column; of words the commonest ones of each feature column, to name it.
         missing: how many numbers were missing when it was fitted.
     """
 
@@ -79,6 +82,19 @@ class ColumnCode:
         values = np.where(gaps, self.fill, values)
         with np.errstate(over="ignore"):  # what is infinite then is refused by Features
             return ((values - self.centre) / self.scale).astype(np.float32)
+
+    def part_name(self, place: int) -> str:
+        """What one of its feature columns is called.
+
+        >>> ColumnCode("shop", "one-hot", 2, values=("east", "west")).part_name(1)
+        'shop = west'
+        """
+        if self.kind == "one-hot":
+            return f"{self.name} = {self.values[place]}"
+        if self.kind == "words":
+            words = self.values[place] if self.values else ""
+            return f"{self.name}: {words or f'words of hash {place}'}"
+        return self.name
 
     def summary(self, rule: str) -> str:
         """The kind, and what became of missing numbers."""
@@ -118,6 +134,10 @@ class MatrixCode:
         matrix[gaps[0], gaps[1]] = fills[gaps[1]]
         return matrix
 
+    def part_name(self, place: int) -> str:
+        """What one of its columns is called."""
+        return f"column {place}"
+
     def summary(self, rule: str) -> str:
         """The kind, and what became of missing numbers."""
         return _summary(self.kind, self.missing, rule)
@@ -141,7 +161,8 @@ def fit_column(table: NodeTable, name: str, missing: str, text_width: int) -> Co
         return ColumnCode(name, "constant", 0)
     if words is not None and len(words) <= min(MAX_VALUES, len(values) // 2):
         return ColumnCode(name, "one-hot", len(words), values=tuple(words))
-    return ColumnCode(name, "words", text_width)
+    named = words_by_hash(_text(table, name), text_width)
+    return ColumnCode(name, "words", text_width, values=named)
 
 
 def fit_matrix(table: NodeTable, missing: str) -> MatrixCode:
@@ -183,6 +204,8 @@ def checked_code(cls: type[Code], entry: Mapping[str, Any]) -> Code:
         if not rules[key](value):
             raise ValueError(f"{key} is {shown(value)}")
     values: dict[str, Any] = {k: tuple(x) if isinstance(x, list) else x for k, x in entry.items()}
+    if values.get("kind") == "words" and len(values["values"]) not in (0, values["width"]):
+        raise ValueError(f"values are {len(values['values']):,}")
     if values.get("kind") in _WIDTHS and values["width"] != _WIDTHS[values["kind"]](values):
         raise ValueError(f"width is {shown(values['width'])}")
     return cls(**values)
@@ -212,6 +235,23 @@ def hashed_words(cells: pa.ChunkedArray, width: int) -> sp.csr_matrix:
     matrix = sp.csr_matrix((np.ones(places[0].size, np.float32), places), shape=(first, width))
     matrix.data[:] = 1  # a word that is repeated counts once
     return matrix
+
+
+def words_by_hash(cells: pa.ChunkedArray, width: int) -> tuple[str, ...]:
+    """The commonest words of each column of :func:`hashed_words`, ``[width]``; ``/`` between them.
+
+    >>> words_by_hash(pa.chunked_array([["a graph", "Graph b", "graph"]]), 1)
+    ('graph/a/b',)
+    """
+    parts = pc.split_pattern_regex(pc.utf8_lower(cells), _BETWEEN)
+    counted = pc.list_flatten(parts).value_counts()
+    words, counts = counted.field("values").to_pylist(), counted.field("counts").to_numpy()
+    columns: list[list[str]] = [[] for _ in range(width)]
+    for place in np.argsort(-counts, kind="stable"):
+        word = words[place]
+        if word and len(column := columns[zlib.crc32(word.encode()) % width]) < NAMED_WORDS:
+            column.append(word)
+    return tuple("/".join(column) for column in columns)
 
 
 def _fit_numbers(table: NodeTable, name: str, values: Array, missing: str) -> ColumnCode:

@@ -89,6 +89,14 @@ class TableEncoder:
         for code in self.codes:
             yield code.name, code.summary(self.missing), code.width
 
+    def column_name(self, column: int) -> str:
+        """What a feature column is called: by the table's column, and its value or words."""
+        for code in self.codes:
+            if column < code.width:
+                return code.part_name(column)
+            column -= code.width
+        return f"further column {column}"
+
     def transform(self, table: NodeTable, ids: IdArray | None = None) -> Features | None:
         """The features of a table with the fitted columns.
 

@@ -13,6 +13,9 @@ from maskgae.base.errors import InputError
 
 Array = NDArray[Any]
 
+#: A kind of evidence, what it adds to a score, and what it consists of.
+Reason = tuple[str, float, Sequence[tuple[str, float]]]
+
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
@@ -35,6 +38,7 @@ class ReportData:
         degree_note: what exactly the degrees are, where it needs saying.
         labels: the class of each node, ``None`` where it is unknown.
         links: strongest missing links as source id, target id and probability, best first.
+        whys: for each of these its reasons: kind, share of the score, parts as name and share.
 
     Shapes:
         - **pairs:** ``[2, M]``
@@ -59,6 +63,7 @@ class ReportData:
     degree_note: str = ""
     labels: Sequence[str | None] | None = None
     links: Sequence[tuple[str, str, float]] = ()
+    whys: Sequence[Sequence[Reason]] = ()
 
     def __post_init__(self) -> None:
         nodes = len(self.ids)

@@ -57,7 +57,7 @@ def render(data: ReportData, stream: Stream) -> str:
             css=Markup(_static("page.css")),
             cards=cards(data),
             sections=sections(data, charts, len(drawn["ids"]) if drawn else 0),
-            data=json_data({"charts": charts, "map": drawn}),
+            data=json_data({"charts": charts, "map": drawn, "whys": data.whys[:MAX_LINKS]}),
             plotly=plotly,
             script=script,
         )

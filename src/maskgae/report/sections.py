@@ -153,7 +153,11 @@ def _scores(data: ReportData) -> Content | None:
 def _links(data: ReportData) -> Content | None:
     if not data.links:
         return None
-    return {"links": data.links[:MAX_LINKS], "found": len(data.links)}
+    return {
+        "links": data.links[:MAX_LINKS],
+        "found": len(data.links),
+        "explained": bool(data.whys),
+    }
 
 
 def _metric_names(metrics: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from maskgae.report.data import ReportData
 from maskgae.report.page import write_page
 from maskgae.run.folder import REPORT
 from maskgae.run.links import missing_links
+from maskgae.run.why import whys
 
 if TYPE_CHECKING:
     from maskgae.run.run import Run
@@ -64,7 +65,7 @@ def _whole(run: Run) -> dict[str, Any]:
         "degrees": degrees,
         "degree_note": "predicted: the degree among hidden edges, as trained; true: all edges",
         "labels": _labels(run, graph.labels),
-        "links": strongest_links(run),
+        **strongest_links(run),
     }
 
 
@@ -93,8 +94,8 @@ def _sample(run: Run) -> dict[str, Any]:
     }
 
 
-def strongest_links(run: Run) -> list[tuple[str, str, float]]:
-    """The highest-scored missing links of the whole graph, each pair once.
+def strongest_links(run: Run) -> dict[str, Any]:
+    """The highest-scored missing links of the whole graph, each pair once, and why.
 
     Of a larger graph, a sample of nodes is asked for theirs.
     """
@@ -107,7 +108,12 @@ def strongest_links(run: Run) -> list[tuple[str, str, float]]:
     _, first = np.unique((low * run.graph.num_nodes + high).numpy(), return_index=True)
     order = first[np.argsort(-found.score.numpy()[first], kind="stable")][:SHOWN_LINKS]
     scores = run.scorer.probability(found.score).numpy()
-    return [(str(run.ids[low[i]]), str(run.ids[high[i]]), float(scores[i])) for i in order]
+    links = [(str(run.ids[low[i]]), str(run.ids[high[i]]), float(scores[i])) for i in order]
+    explained = whys(run, torch.stack([low[order], high[order]]))
+    return {
+        "links": links,
+        "whys": [[(r.kind, r.share, r.parts) for r in found.reasons] for found in explained],
+    }
 
 
 def _best_epoch(run: Run) -> int | None:

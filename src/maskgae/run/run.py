@@ -26,6 +26,7 @@ from maskgae.run.grown import read_like
 from maskgae.run.links import missing_links
 from maskgae.run.page import write_report
 from maskgae.run.source import Source
+from maskgae.run.why import Why, why
 from maskgae.training.maskgae import PairLogits
 
 
@@ -189,6 +190,16 @@ class Run:
             return np.empty(0, dtype=np.float32)
         numbers = self.source.numbers(ends).reshape(-1, 2).T.copy()
         return self.pair_scores.probability(torch.from_numpy(numbers)).float().numpy()
+
+    def why(self, source: Any, target: Any) -> Why:
+        """Why the link of two nodes that have none is suggested; the shares add up to its score.
+
+        >>> from maskgae import fit
+        >>> run = fit([(0, 1), (1, 2), (2, 3)], {"training.epochs": 1}, holdout=False)
+        >>> [reason.kind for reason in run.why(0, 2).reasons]
+        ['the network']
+        """
+        return why(self, source, target)
 
     def report(self, path: str | Path | None = None) -> Path:
         """Writes the page of the run: to a file, or into its folder."""

@@ -68,7 +68,8 @@ def positions(names: Any, ids: IdArray, where: str) -> np.ndarray[Any, np.dtype[
     if (found < 0).any():
         unknown = list(dict.fromkeys(repr(wanted[i]) for i in np.flatnonzero(found < 0)))
         listed = ", ".join(unknown[:5])
-        raise InputError(f"{len(unknown):,} names are not nodes of {where}: {listed}")
+        what = "1 name is no node" if len(unknown) == 1 else f"{len(unknown):,} names are not nodes"
+        raise InputError(f"{what} of {where}: {listed}")
     return found
 
 
