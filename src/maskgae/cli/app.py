@@ -17,7 +17,7 @@ from maskgae import __version__
 VERBS = {
     "demo": "maskgae.lab.cli.demo",
     **dict.fromkeys(("fit", "embed", "links", "score", "report"), "maskgae.cli.own"),
-    "why": "maskgae.cli.ask",
+    **dict.fromkeys(("similar", "why"), "maskgae.cli.ask"),
     "ingest": "maskgae.cli.ingest",
     **{
         verb: f"maskgae.lab.cli.{verb}"

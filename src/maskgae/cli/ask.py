@@ -1,4 +1,4 @@
-"""Questions about nodes and links: ``maskgae why``."""
+"""Questions about nodes and links: ``maskgae similar`` and ``why``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ from maskgae.cli.own import RunFolder, opened
 
 if TYPE_CHECKING:
     from maskgae.run.why import Why
+
+
+@app.command()
+def similar(
+    run: RunFolder,
+    node: Annotated[str, typer.Argument(help="A node.", metavar="NODE")],
+    top: Annotated[int, typer.Option(help="How many, at most.", min=1)] = 10,
+    threads: Threads = 0,
+) -> None:
+    """List the nodes whose embeddings point most the same way."""
+    check_readable(run)
+    found = opened(run, None, threads).similar(node, top)
+    screen.listing({"node": found["target"], "cosine": [f"{x:.4f}" for x in found["cosine"]]})
 
 
 @app.command()

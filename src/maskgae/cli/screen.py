@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -147,6 +148,38 @@ def written(what: str, path: Any) -> None:
 def row(text: str) -> None:
     """A line of a list that is cut where the terminal ends, the user's words as they are."""
     out.print(Text(printable(text)), no_wrap=True, overflow="ellipsis")
+
+
+def listing(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Prints columns side by side; the last one is numbers.
+
+    On a terminal long words are cut to its width, elsewhere they stay whole.
+    """
+    *words, (number, values) = columns.items()
+    shown = [(head, [printable(cell) for cell in cells]) for head, cells in words]
+    room = out.width - 2 * len(words) - max(map(len, [number, *values]))
+    widths = []
+    for left, (head, cells) in zip(range(len(shown), 0, -1), shown, strict=True):
+        longest = max(map(cell_len, [head, *cells]))
+        widths.append(min(longest, room // left) if out.is_terminal else longest)
+        room -= widths[-1]
+    rows = zip(*(cells for _, cells in shown), strict=True)
+    for row, value in zip([[head for head, _ in shown], *rows], [number, *values], strict=True):
+        cells = [_fitted(cell, width) for cell, width in zip(row, widths, strict=True)]
+        out.print(Text("  ".join([*cells, value])), soft_wrap=True)
+
+
+def _fitted(word: str, width: int) -> str:
+    """A word in as many columns of a terminal, cut with a mark where it is longer.
+
+    >>> _fitted("ann", 5), _fitted("annabel", 5)
+    ('ann  ', 'anna…')
+    """
+    return (
+        set_cell_size(word, width)
+        if cell_len(word) <= width
+        else set_cell_size(word, width - 1) + "…"
+    )
 
 
 def notice(text: str) -> None:

@@ -69,8 +69,7 @@ def missing_links(
         - **z:** ``[N, d]``
         - **nodes:** ``[n]``
     """
-    if not isinstance(top, int | np.integer) or top < 1:
-        raise InputError(f"the number of links per node must be 1 at least, not {top}")
+    check_top(top)
     asked = torch.arange(graph.num_nodes) if nodes is None else nodes
     products = asked.numel() * graph.num_nodes
     if products > MOST_PAIRS:
@@ -86,6 +85,12 @@ def missing_links(
         empty = torch.empty(0, dtype=torch.long)
         return Links(empty, empty, torch.empty(0))
     return Links(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def check_top(top: int) -> None:
+    """Refuses what is no number of answers."""
+    if not isinstance(top, int | np.integer) or top < 1:
+        raise InputError(f"the number of links per node must be 1 at least, not {top}")
 
 
 Part = tuple[Tensor, Tensor, Tensor]

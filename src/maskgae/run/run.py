@@ -23,7 +23,8 @@ from maskgae.io.ids import IdArray
 from maskgae.nn.network import MaskGAENet
 from maskgae.run.files import load_parts, save
 from maskgae.run.grown import read_like
-from maskgae.run.links import missing_links
+from maskgae.run.links import check_top, missing_links
+from maskgae.run.nearest import Nearest
 from maskgae.run.page import write_report
 from maskgae.run.source import Source
 from maskgae.run.why import Why, why
@@ -172,10 +173,7 @@ class Run:
             Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
             calibrated for as many edges as negative samples.
         """
-        asked = None
-        if nodes is not None:
-            several = isinstance(nodes, Iterable) and not isinstance(nodes, str)
-            asked = torch.from_numpy(self.source.numbers(nodes if several else [nodes]))
+        asked = None if nodes is None else self._numbers(nodes)
         found = missing_links(self.pair_scores, self.z, self.graph, top, asked)
         return {
             "source": self.ids[found.source.numpy()],
@@ -190,6 +188,31 @@ class Run:
             return np.empty(0, dtype=np.float32)
         numbers = self.source.numbers(ends).reshape(-1, 2).T.copy()
         return self.pair_scores.probability(torch.from_numpy(numbers)).float().numpy()
+
+    def similar(self, nodes: Any, top: int = 10) -> dict[str, NDArray[Any]]:
+        """The nodes whose embeddings point most the same way, the nearest first.
+
+        Args:
+            nodes: names of the nodes to ask about, or one.
+            top: how many for each, at most.
+
+        Returns:
+            Columns ``source``, ``target`` and ``cosine``.
+        """
+        check_top(top)
+        asked = self._numbers(nodes)
+        table = Nearest(torch.from_numpy(self.embedding), asked.numel())
+        near = table.search(asked, int(top))
+        return {
+            "source": np.repeat(self.ids[asked.numpy()], near.nodes.shape[1]),
+            "target": self.ids[near.nodes.flatten().numpy()],
+            "cosine": near.cosines.flatten().numpy(),
+        }
+
+    def _numbers(self, nodes: Any) -> Tensor:
+        """The numbers of some nodes by their names, or of one."""
+        several = isinstance(nodes, Iterable) and not isinstance(nodes, str)
+        return torch.from_numpy(self.source.numbers(nodes if several else [nodes]))
 
     def why(self, source: Any, target: Any) -> Why:
         """Why the link of two nodes that have none is suggested; the shares add up to its score.

@@ -1,0 +1,94 @@
+"""Nearest vectors by cosine: every one compared, or an index where many are asked for.
+
+The index is usearch's graph of near neighbours (HNSW, Malkov and Yashunin 2018). It is approximate
+and takes about as long to make as a few tenths of all comparisons; without usearch, all vectors are
+compared.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from maskgae.base.sizes import CHUNK_NUMBERS
+
+#: Up to this many cosines all are computed; an index is made to spare more.
+EXACT_COSINES = 2**32
+#: How many near ones the index looks at, for each that is added and for each that is asked for.
+ADDED, ASKED = 64, 128
+
+
+class Near(NamedTuple):
+    """The nearest of each asked node, the nearest first, ``[n, k]`` each."""
+
+    nodes: Tensor
+    cosines: Tensor
+
+
+class Nearest:
+    """Looks for the vectors that point the same way.
+
+    Args:
+        vectors: one for each node, ``[N, d]``.
+        asked: how many nodes will be asked about; of few an index is not worth its making.
+
+    >>> table = Nearest(torch.tensor([[1.0, 0.0], [2.0, 0.1], [0.0, 3.0]]), asked=1)
+    >>> table.search(torch.tensor([0]), 2).nodes.tolist(), table.indexed
+    ([[1, 2]], False)
+    """
+
+    def __init__(self, vectors: Tensor, asked: int) -> None:
+        self.vectors = F.normalize(vectors.float(), dim=1)
+        count = vectors.shape[0]
+        self.index = None
+        if asked * count > EXACT_COSINES and find_spec("usearch") is not None:
+            self.index = _made(self.vectors)
+
+    @property
+    def indexed(self) -> bool:
+        """Whether an index answers, approximately."""
+        return self.index is not None
+
+    def search(self, nodes: Tensor, count: int) -> Near:
+        """The nearest of each node, itself left out, ``[n] -> [n, count]`` or fewer."""
+        count = min(count, self.vectors.shape[0] - 1)
+        if self.index is not None:
+            return _without_itself(nodes, *_found(self.index, self.vectors[nodes], count + 1))
+        parts = [
+            _compared(self.vectors, part, count)
+            for part in nodes.split(max(1, CHUNK_NUMBERS // self.vectors.shape[0]))
+        ]
+        return Near(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _compared(vectors: Tensor, nodes: Tensor, count: int) -> Near:
+    cosines = vectors[nodes] @ vectors.T
+    cosines[torch.arange(nodes.numel()), nodes] = -torch.inf
+    best = cosines.topk(count, dim=1)
+    return Near(best.indices, best.values)
+
+
+def _made(vectors: Tensor) -> Any:
+    from usearch.index import Index
+
+    index = Index(ndim=vectors.shape[1], metric="cos", dtype="bf16", expansion_add=ADDED)
+    index.expansion_search = ASKED
+    keys = torch.arange(vectors.shape[0]).numpy()
+    index.add(keys, vectors.numpy(), threads=torch.get_num_threads())
+    return index
+
+
+def _found(index: Any, vectors: Tensor, count: int) -> Near:
+    found = index.search(vectors.numpy(), count, threads=torch.get_num_threads())
+    return Near(torch.from_numpy(found.keys.astype("int64")), 1 - torch.from_numpy(found.distances))
+
+
+def _without_itself(nodes: Tensor, near: Tensor, cosines: Tensor) -> Near:
+    """One column less: the node itself or, where others are as near, the last."""
+    own = near == nodes.unsqueeze(1)
+    own[:, -1] |= ~own.any(dim=1)
+    return Near(*(part[~own].view(nodes.numel(), -1) for part in (near, cosines)))
