@@ -11,7 +11,7 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Quiet, Reading, reading
-from maskgae.cli.own import LabelColumn, MissingRule, NodeFile
+from maskgae.cli.own import LabelColumn, MissingRule, NodeFile, TypeColumn
 
 if TYPE_CHECKING:
     from maskgae.store.store import Store
@@ -32,6 +32,7 @@ def ingest_files(
     ] = None,
     nodes: NodeFile = None,
     label: LabelColumn = None,
+    type: TypeColumn = None,
     missing: MissingRule = "error",
     read: Reading = None,
     like: Annotated[
@@ -49,6 +50,7 @@ def ingest_files(
     What was begun and not finished goes on where it stopped.
     """
     from maskgae.datasets.generated_store import generate_store
+    from maskgae.io.kinds import Kinds
     from maskgae.store.ingest import ingest
     from maskgae.store.store import open_store
 
@@ -70,7 +72,8 @@ def ingest_files(
     else:
         assert edges is not None
         table: Any = {"nodes": nodes, "label": label, "missing": missing, "like": like}
-        store = ingest(edges, out, reading=reading(read), **table, **common)
+        kinds = Kinds(type)
+        store = ingest(edges, out, kinds=kinds, reading=reading(read), **table, **common)
     if verify:
         store.verify()
     _describe(store)

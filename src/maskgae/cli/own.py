@@ -41,6 +41,15 @@ LabelColumn = Annotated[
 MissingRule = Annotated[
     str, typer.Option("--missing", help="What a missing number becomes: error, mean or zero.")
 ]
+TypeColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--type",
+        help="The table's column with a type for each node; links then join only types that edges "
+        "join. Left out, two sides are found by themselves; none: no types.",
+        metavar="COLUMN",
+    ),
+]
 RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", metavar="RUN")]
 OutFile = Annotated[
     Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
@@ -60,6 +69,7 @@ def fit(
     out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")],
     nodes: NodeFile = None,
     label: LabelColumn = None,
+    type: TypeColumn = None,
     missing: MissingRule = "error",
     read: Reading = None,
     dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
@@ -109,7 +119,7 @@ def fit(
     try:
         with progress.watched():
             found = runs.fit(
-                partial(runs.read, edges, nodes, label, missing=missing, **how),
+                partial(runs.read, edges, nodes, label, missing=missing, type=type, **how),
                 values,
                 preset=preset,
                 dim=dim,

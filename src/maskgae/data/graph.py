@@ -186,9 +186,9 @@ class Graph:
         self.__dict__["structure"] = structure
         return self
 
-    def with_types(self, codes: Any, names: Sequence[str]) -> Graph:
+    def with_types(self, codes: Any, names: Sequence[str], column: str | None = None) -> Graph:
         """The same graph with a type for each node; types that its edges join may be joined."""
-        return self._replaced(types=Types.of(codes, names, self.pairs.long()))
+        return self._replaced(types=Types.of(codes, names, self.pairs.long(), column=column))
 
     def with_features(self, features: Features | None) -> Graph:
         """The same graph with other features."""

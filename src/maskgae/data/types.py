@@ -36,6 +36,7 @@ class Types:
         names: what the types are called.
         joined: whether an edge may go from one type to another; symmetric where edges have no
             direction.
+        column: of the table of nodes that they come from; ``None`` where they are sides.
 
     Shapes:
         - **codes:** ``[N]``
@@ -49,9 +50,17 @@ class Types:
     codes: Tensor
     names: tuple[str, ...]
     joined: Tensor
+    column: str | None = None
 
     @classmethod
-    def of(cls, codes: Any, names: Sequence[str], pairs: Tensor, directed: bool = False) -> Types:
+    def of(
+        cls,
+        codes: Any,
+        names: Sequence[str],
+        pairs: Tensor,
+        directed: bool = False,
+        column: str | None = None,
+    ) -> Types:
         """The types of a graph; those that its edges ``[2, M]`` join may be joined."""
         own = torch.as_tensor(np.asarray(codes), dtype=torch.long)
         count = len(names)
@@ -59,7 +68,7 @@ class Types:
             raise InputError(f"a node's type must be one of {', '.join(names)}: each needs one")
         found = torch.bincount(own[pairs[0]] * count + own[pairs[1]], minlength=count * count)
         joined = found.view(count, count) > 0
-        return cls(own, tuple(names), joined if directed else joined | joined.T)
+        return cls(own, tuple(names), joined if directed else joined | joined.T, column)
 
     @property
     def count(self) -> int:

@@ -12,7 +12,10 @@ from maskgae.data.graph import Graph
 from maskgae.io.edges import EdgeTable
 from maskgae.io.encode import TableEncoder, encode_labels
 from maskgae.io.ids import IdArray, as_arrow, encode_ids, find_ids
+from maskgae.io.kinds import NONE, FoundTypes, Kinds, found_sides, side_flags, table_types
 from maskgae.io.tables import NodeTable
+
+PLAIN = Kinds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,10 @@ class BuiltGraph:
 
 
 def build_graph(
-    edges: EdgeTable, nodes: NodeTable | None = None, encoder: TableEncoder | None = None
+    edges: EdgeTable,
+    nodes: NodeTable | None = None,
+    encoder: TableEncoder | None = None,
+    kinds: Kinds = PLAIN,
 ) -> BuiltGraph:
     """The graph of a list of edges, with the features and labels of a table.
 
@@ -44,6 +50,7 @@ def build_graph(
         edges: what :func:`~maskgae.io.edges.read_edges` returned.
         nodes: what :func:`~maskgae.io.tables.read_nodes` returned.
         encoder: how the table becomes features; without it there are none.
+        kinds: what is said of the kind of graph.
     """
     ids, ends, notes = edges.ids, edges.edges, list(edges.notes)
     features = labels = None
@@ -67,7 +74,28 @@ def build_graph(
         weights=edges.weights,
         name=edges.name,
     )
-    return BuiltGraph(graph, ids, names, (*notes, str(graph.cleaning)))
+    graph, said = _with_types(graph, edges.sides, ends, nodes, ids, kinds)
+    return BuiltGraph(graph, ids, names, (*notes, *said, str(graph.cleaning)))
+
+
+def _with_types(
+    graph: Graph,
+    sides: tuple[str, str] | None,
+    ends: np.ndarray[Any, Any],
+    nodes: NodeTable | None,
+    ids: IdArray,
+    kinds: Kinds,
+) -> tuple[Graph, list[str]]:
+    """The graph with the types that are asked for or found, and what to say of them."""
+    if kinds.type == NONE:
+        return graph, []
+    if kinds.type is not None:
+        found: Any = table_types(nodes, ids, kinds.type)
+    else:
+        found = found_sides(sides, side_flags(ends, len(ids)), graph.num_pairs)
+    if not isinstance(found, FoundTypes):
+        return graph, [found] if found else []
+    return graph.with_types(found.codes, found.names, found.column), [found.note]
 
 
 def table_ids(nodes: NodeTable, needed: IdArray) -> tuple[IdArray, np.ndarray[Any, Any]]:

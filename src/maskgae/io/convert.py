@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from maskgae.base.errors import InputError
 from maskgae.data.features import as_features
 from maskgae.data.graph import Graph, as_labels
+from maskgae.io.hetero import from_hetero
+from maskgae.io.kinds import FoundTypes, found_sides, side_flags
 from maskgae.io.layout import KNOWN_PAIRS
 
 
@@ -64,12 +66,9 @@ def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
     if isinstance(graph, Graph):
         return graph, np.arange(graph.num_nodes)
     if hasattr(graph, "edge_types"):
-        raise InputError(
-            f"PyG's HeteroData has {len(graph.edge_types)} kinds of edges, and one graph has one: "
-            "give data.to_homogeneous(), or the edge_index of one kind"
-        )
+        return from_hetero(graph)
     if _is_networkx(graph):
-        return Graph.from_networkx(graph), _names(list(graph))
+        return _sides_of_networkx(Graph.from_networkx(graph), graph), _names(list(graph))
     if sp.issparse(graph):
         made = Graph.from_scipy(graph)
         return made, np.arange(made.num_nodes)
@@ -92,6 +91,15 @@ def _is_networkx(graph: Any) -> bool:
     return networkx is not None and isinstance(graph, networkx.Graph)
 
 
+def _sides_of_networkx(made: Graph, graph: Any) -> Graph:
+    """With the sides of NetworkX's attribute ``bipartite``, where every node has it."""
+    sides = [side for _, side in graph.nodes(data="bipartite")]
+    if not sides or any(side is None for side in sides):
+        return made
+    names, codes = np.unique(np.array([str(side) for side in sides]), return_inverse=True)
+    return made.with_types(codes, names.tolist())
+
+
 def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
     columns = [str(name).lower() for name in frame.columns]
     if len(columns) < 2:
@@ -111,7 +119,13 @@ def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
             "not: convert the columns, for example by astype(str)"
         ) from None
     weights = frame.iloc[:, columns.index("weight")].to_numpy() if "weight" in columns else None
-    return Graph.from_edges(codes.reshape(2, -1), names.size, weights=weights), names
+    ends = codes.reshape(2, -1)
+    made = Graph.from_edges(ends, names.size, weights=weights)
+    titles = str(frame.columns[places[0]]), str(frame.columns[places[1]])
+    sides = found_sides(titles, side_flags(ends, names.size), made.num_pairs)
+    if isinstance(sides, FoundTypes):
+        made = made.with_types(sides.codes, sides.names)
+    return made, names
 
 
 def _is_named(edges: Any) -> bool:

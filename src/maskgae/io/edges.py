@@ -59,6 +59,7 @@ class EdgeTable:
         weights: of each edge.
         name: what to call the graph.
         notes: what was guessed or is worth a look, one line each.
+        sides: what the columns of the two ends are called, where there are columns.
 
     Shapes:
         - **ids:** ``[N]``
@@ -71,6 +72,7 @@ class EdgeTable:
     weights: np.ndarray[Any, Any] | None = None
     name: str = "graph"
     notes: tuple[str, ...] = ()
+    sides: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -150,7 +152,15 @@ def _from_columns(
     weights = None
     if weight_place is not None:
         weights = parse_weights(cells[2], columns.file.path, columns.place_of_row)
-    return EdgeTable(ids, edges, weights, file_stem(columns.file), tuple(notes))
+    name, sides = file_stem(columns.file), side_names(columns, ends)
+    return EdgeTable(ids, edges, weights, name, tuple(notes), sides)
+
+
+def side_names(columns: Columns, ends: tuple[int, int]) -> tuple[str, str]:
+    """What the two ends of an edge are called: as their columns, or by what they are."""
+    if not columns.named:
+        return "source", "target"
+    return columns.names[ends[0]], columns.names[ends[1]]
 
 
 def _from_matrix(file: File, weight: ColumnName | Literal[False] | None) -> EdgeTable:

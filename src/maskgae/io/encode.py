@@ -63,12 +63,14 @@ class TableEncoder:
         matrix: instead of columns, for a table that is a matrix.
         label: the column that is no feature.
         missing: what a missing number becomes.
+        skipped: other columns that are no features, such as types.
     """
 
     columns: tuple[ColumnCode, ...] = ()
     matrix: MatrixCode | None = None
     label: str | None = None
     missing: str = "error"
+    skipped: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -120,7 +122,8 @@ class TableEncoder:
         """The text of ``features.json``."""
         matrix = None if self.matrix is None else asdict(self.matrix)
         columns = [asdict(code) for code in self.columns]
-        content = {"label": self.label, "missing": self.missing, "matrix": matrix}
+        skipped = {"skipped": list(self.skipped)} if self.skipped else {}
+        content = {"label": self.label, "missing": self.missing, **skipped, "matrix": matrix}
         return json.dumps({"format": FORMAT, **content, "columns": columns}, indent=1)
 
     @classmethod
@@ -136,6 +139,7 @@ class TableEncoder:
                 None if matrix is None else checked_code(MatrixCode, matrix),
                 None if label is None else str(label),
                 content["missing"],
+                tuple(map(str, content.get("skipped", ()))),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
@@ -151,7 +155,8 @@ class TableEncoder:
             )
         known = {code.name: None for code in self.columns}
         lost = [name for name in known if name not in table.columns]
-        new = [name for name in table.columns if name not in known and name != self.label]
+        other = (self.label, *self.skipped)
+        new = [name for name in table.columns if name not in known and name not in other]
         if lost or new:
             parts = [f"{five_of(lost)} missing"] * bool(lost) + [f"{five_of(new)} new"] * bool(new)
             raise InputError(
@@ -174,6 +179,7 @@ def fit_encoder(
     *,
     text_width: int = TEXT_WIDTH,
     missing: str = "error",
+    skipped: tuple[str, ...] = (),
 ) -> TableEncoder:
     """Learns from a table how its columns become features.
 
@@ -182,6 +188,7 @@ def fit_encoder(
         label: the column that is no feature.
         text_width: how many columns the words of a text column are hashed to.
         missing: what a missing number becomes: ``error``, ``mean`` of its column or ``zero``.
+        skipped: other columns that are no features.
 
     >>> import pyarrow as pa
     >>> from maskgae.io.ids import as_ids
@@ -197,40 +204,42 @@ def fit_encoder(
     _check_label(table, label)
     if table.matrix is not None:
         return TableEncoder(matrix=fit_matrix(table, missing), missing=missing)
-    names = [name for name in table.columns if name != label]
+    names = [name for name in table.columns if name not in (label, *skipped)]
     codes = (fit_column(table, name, missing, text_width) for name in names)
-    return TableEncoder(tuple(codes), label=label, missing=missing)
+    return TableEncoder(tuple(codes), label=label, missing=missing, skipped=skipped)
 
 
-def encode_labels(table: NodeTable, label: str) -> Labels:
+def encode_labels(table: NodeTable, label: str, what: str = "labels") -> Labels:
     """The classes of a table's rows, ascending by name; numbers by value.
 
     An empty cell has no class; nor has ``NA`` or the like among numbers.
     """
-    _check_label(table, label)
+    _check_label(table, label, what)
     cells = table.columns[label]
     try:
         words = cells.cast("string")
     except (ValueError, NotImplementedError) as error:
         raise InputError(
-            f"{table.path}: labels must be text or numbers, but column {shown(label)} has the "
+            f"{table.path}: {what} must be text or numbers, but column {shown(label)} has the "
             f"type {cells.type}: convert it"
         ) from error
     values, wrong = as_numbers(cells)
     texts = np.array(words.fill_null("").to_pylist(), dtype=object)
     present = (texts != "") if wrong is not None else ~np.isnan(values)
     if not present.any():
-        raise InputError(f"{table.path}: column {shown(label)} has no label at all: name another")
+        raise InputError(
+            f"{table.path}: column {shown(label)} has no {what[:-1]} at all: name another"
+        )
     names, found = encode_ids(words.filter(present))
     codes = np.full(len(texts), -1, dtype=np.int64)
     codes[present] = found
     return Labels(codes, tuple(str(name) for name in names))
 
 
-def _check_label(table: NodeTable, label: str | None) -> None:
+def _check_label(table: NodeTable, label: str | None, what: str = "labels") -> None:
     if label is not None and label not in table.columns:
         hint = nearest(label, table.columns) if table.columns else "it is a matrix without names"
-        raise InputError(f"{table.path} has no column {shown(label)} for labels: {hint}")
+        raise InputError(f"{table.path} has no column {shown(label)} for {what}: {hint}")
 
 
 def _side_by_side(blocks: list[Any]) -> Any:

@@ -33,6 +33,7 @@ from maskgae.io.edges import (
     file_stem,
     open_columns,
     read_edges,
+    side_names,
 )
 from maskgae.io.ids import IdArray, as_arrow, as_ids
 from maskgae.io.numbers import parse_weights
@@ -60,6 +61,10 @@ class TableFlow:
     @property
     def weighted(self) -> bool:
         return self.weight is not None
+
+    @property
+    def sides(self) -> tuple[str, str] | None:
+        return side_names(self.columns, self.ends)
 
     def ids(self) -> IdArray:
         """All ids, ascending, ``[N]``."""
@@ -100,6 +105,10 @@ class WholeFlow:
     @property
     def weighted(self) -> bool:
         return self.table.weights is not None
+
+    @property
+    def sides(self) -> tuple[str, str] | None:
+        return self.table.sides
 
     def ids(self) -> IdArray:
         return self.table.ids

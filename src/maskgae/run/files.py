@@ -180,6 +180,8 @@ def other_parts(run: Run, source: Source) -> list[str]:
         return ["other edges"]
     features = None if run.structural is not None else one.features
     found = [] if _same_features(features, other.features) else ["other features"]
+    sides = [None if g.types is None else g.types.codes.tolist() for g in (one, other)]
+    found += [] if sides[0] == sides[1] else ["other types"]
     labels = [graph.labels is not None and graph.labels.tolist() for graph in (one, other)]
     return found if labels[0] == labels[1] else [*found, "other labels"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskgae.base.errors import InputError
 from maskgae.run.source import Source, positions, read
 
@@ -26,7 +28,10 @@ def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
         if fitted is None:
             rule = "without a table of nodes: leave out --nodes"
         raise InputError(f"this run was fitted {rule}")
-    grown = read(other, nodes, encoder=fitted, **how)
+    kind = run.graph.types
+    if from_file:
+        how["type"] = "none" if kind is None else kind.column
+    grown = _same_types(run, read(other, nodes, encoder=fitted, **how))
     if grown.store is not None:
         return _checked_store(run, grown)
     if grown.graph.features is None and run.structural is not None:
@@ -38,12 +43,26 @@ def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
     return grown
 
 
+def _same_types(run: Run, grown: Source) -> Source:
+    """The new graph with its types numbered as those of the run."""
+    own, found = run.graph.types, grown.graph.types
+    if own is None and found is None:
+        return grown
+    if own is None or found is None or not set(found.names) <= set(own.names):
+        names = "no types" if own is None else f"nodes of the types {', '.join(own.names)}"
+        there = "none" if found is None else ", ".join(found.names)
+        raise InputError(f"this run was fitted on {names}, and the new graph has {there}")
+    number = np.array([own.names.index(name) for name in found.names])
+    codes = number[found.codes.numpy()]
+    return grown.with_graph(grown.graph.with_types(codes, own.names, own.column))
+
+
 def _checked_store(run: Run, grown: Source) -> Source:
     """A store whose features were made as those of the run."""
     assert grown.store is not None
     fitted, own = (s.encoder and s.encoder.to_json() for s in (run.source, grown))
     columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
-    if fitted != own or columns != run.net.encoder.in_channels:
+    if fitted != own or columns + _kinds(grown) != run.net.encoder.in_channels:
         raise InputError(
             f"{grown.store.folder} must have the features that the run was fitted on, but its "
             "table was encoded in another way: ingest it with --like RUN"
@@ -53,8 +72,14 @@ def _checked_store(run: Run, grown: Source) -> Source:
 
 def _check_columns(run: Run, grown: Source) -> None:
     columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
-    if columns != run.net.encoder.in_channels:
+    wanted = run.net.encoder.in_channels - _kinds(grown)
+    if columns != wanted:
         raise InputError(
-            f"this run's network reads {run.net.encoder.in_channels:,} columns of features, and "
+            f"this run's network reads {wanted:,} columns of features, and "
             f"the new graph brings {columns:,}: give it the same columns, as features="
         )
+
+
+def _kinds(grown: Source) -> int:
+    """Columns that the encoder reads beside the features."""
+    return 0 if grown.graph.types is None else grown.graph.types.count

@@ -16,6 +16,7 @@ from maskgae.data.graph import Graph
 from maskgae.io import TableEncoder, build_graph, fit_encoder, read_edges, read_nodes
 from maskgae.io.convert import as_graph
 from maskgae.io.ids import IdArray, as_ids, find_ids
+from maskgae.io.kinds import NONE, Kinds
 from maskgae.store.store import Store, open_store
 
 #: What may be said of how a file of edges is read.
@@ -82,6 +83,7 @@ def read(
     features: Any = None,
     labels: Any = None,
     encoder: TableEncoder | None = None,
+    type: str | None = None,
     **reading: Any,
 ) -> Source:
     """Reads a graph.
@@ -96,6 +98,8 @@ def read(
         features: of a graph in Python, a row for each node.
         labels: of a graph in Python, a class for each node.
         encoder: how the table becomes features, where that is known already.
+        type: its column with a type for each node, or ``none``; where it is left out and no id
+            stands in both columns of the edges, each column is a side.
         reading: how to read a file of edges, as :func:`~maskgae.io.edges.read_edges` takes it.
 
     >>> source = read([("ann", "bob"), ("bob", "cyd")])
@@ -108,10 +112,12 @@ def read(
             raise InputError("features and labels go with a graph in Python: give a file its nodes")
         path = Path(edges)
         if path.is_dir():
-            found = _of_store(path, nodes, label, reading)
+            found = _of_store(path, nodes, label, type, reading)
         else:
-            found = _of_files(path, nodes, label, missing, encoder, reading)
+            found = _of_files(path, nodes, label, missing, encoder, Kinds(type), reading)
     else:
+        if type not in (None, NONE):
+            raise InputError("'type' is about files: give a graph in Python by Graph.with_types")
         found = _of_python(edges, features, labels, nodes, label, reading)
     return replace(found, seconds=time.perf_counter() - started)
 
@@ -122,6 +128,7 @@ def _of_files(
     label: str | None,
     missing: str,
     encoder: TableEncoder | None,
+    kinds: Kinds,
     reading: Mapping[str, Any],
 ) -> Source:
     if nodes is None and label is not None:
@@ -132,20 +139,22 @@ def _of_files(
         raise InputError(f"'{unknown[0]}' says nothing of a file: {nearest(unknown[0], READING)}")
     listed = read_edges(edges, **reading)
     if nodes is None:
-        built = build_graph(listed)
+        built = build_graph(listed, kinds=kinds)
     else:
         table = read_nodes(nodes, ids=listed.ids)
-        encoder = encoder or fit_encoder(table, label, missing=missing)
-        built = build_graph(listed, table, encoder)
+        encoder = encoder or fit_encoder(table, label, missing=missing, skipped=kinds.columns)
+        built = build_graph(listed, table, encoder, kinds)
     return Source(built.graph, built.ids, built.label_names, built.notes, encoder)
 
 
-def _of_store(folder: Path, nodes: Any, label: str | None, reading: Mapping[str, Any]) -> Source:
+def _of_store(
+    folder: Path, nodes: Any, label: str | None, kind: str | None, reading: Mapping[str, Any]
+) -> Source:
     store = open_store(folder)
-    if nodes is not None or label is not None or reading:
+    if nodes is not None or label is not None or kind is not None or reading:
         raise InputError(
             f"{folder} is a store, which has its edges, its table and its labels: give --read, "
-            "--nodes and --label to 'maskgae ingest'"
+            "--nodes, --label and --type to 'maskgae ingest'"
         )
     encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
     return Source(store.graph, store.ids, store.label_names, store.notes, encoder, store)

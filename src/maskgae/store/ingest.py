@@ -6,6 +6,7 @@ edges       they are read again, numbered, and written as sorted runs of keys
 pairs       the runs are merged: loops are gone, repeated edges one, weights added up
 rows        both directions of every pair by row: the pairs sorted by their other end
 nodes       features and labels of the table
+types       those of the nodes, where they have any
 ==========  ===========================================================================
 
 What memory holds at a time is a run of keys and a few numbers per node, never the edges; the ids
@@ -30,12 +31,13 @@ from maskgae.base.files import read_json, read_with, write_json, write_text, wri
 from maskgae.base.lock import LOCK, locked
 from maskgae.base.replace import NEW, replacing, settle
 from maskgae.data.pairs import Cleaning
-from maskgae.io.build import table_ids
+from maskgae.io.build import PLAIN, table_ids
 from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
 from maskgae.io.flows import EdgeFlow, Numbering, changed, open_edges
 from maskgae.io.ids import IdArray, as_ids
+from maskgae.io.kinds import NONE, FoundTypes, Kinds, found_sides, table_types
 from maskgae.io.tables import NodeTable, read_nodes
-from maskgae.store.arrays import write_array
+from maskgae.store.arrays import mapped, write_array
 from maskgae.store.assemble import directed_keys, write_pairs, write_rows
 from maskgae.store.sorting import SortedRuns
 from maskgae.store.store import (
@@ -62,7 +64,8 @@ OnStage = Callable[[str], None]
 STATE, UNFINISHED = "state.json", "maskgae-unfinished-store-1"
 
 #: What else its work folder may hold: sorted runs in folders, and arrays.
-RUNS, ARRAYS = ("keys", "rows", "draws"), ("high.npy", "weights.npy")
+SIDES = "sides.npy"
+RUNS, ARRAYS = ("keys", "rows", "draws"), ("high.npy", "weights.npy", SIDES)
 
 
 def unfinished(folder: Path) -> Facts | None:
@@ -148,6 +151,7 @@ class Stages:
             self.on_stage("checksums")
         kept = ("num_nodes", "num_pairs", "num_features", "label_names")
         about = {"name": name, "cleaning": asdict(cleaning), "notes": list(notes)}
+        about |= {"types": found["types"]} if found.get("types") else {}
         write_manifest(self.folder, about | {key: found[key] for key in kept})
         drop_work(self.folder)
 
@@ -166,6 +170,7 @@ def ingest(
     label: str | None = None,
     missing: str = "error",
     like: Path | None = None,
+    kinds: Kinds = PLAIN,
     reading: Mapping[str, Any] | None = None,
     force: bool = False,
     on_stage: OnStage | None = None,
@@ -179,6 +184,7 @@ def ingest(
         label: its column with classes.
         missing: what a missing number of it becomes: ``error``, ``mean`` or ``zero``.
         like: a run or store whose features the table is encoded like, instead of anew.
+        kinds: what is said of the kind of graph.
         reading: how to read the edges, by the arguments of
             :func:`~maskgae.io.read_edges`.
         force: whether a store in ``out`` is replaced, once the new one is complete.
@@ -190,7 +196,7 @@ def ingest(
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
     with store_folder(out, force) as place:
-        table = _Table(nodes, label, missing, encoder)
+        table = _Table(nodes, label, missing, encoder, kinds)
         source = {"edges": stamp, "reading": dict(reading or {}), **table.source()}
         _ingest(flow, edges, table, Stages(place, source, on_stage))
     return open_store(out)
@@ -204,6 +210,7 @@ class _Table:
     label: str | None
     missing: str
     encoder: TableEncoder | None
+    kinds: Kinds
 
     def source(self) -> Facts:
         """What tells one from another."""
@@ -212,6 +219,7 @@ class _Table:
             "label": self.label,
             "missing": self.missing,
             "like": None if self.encoder is None else self.encoder.to_json(),
+            **{name: value for name, value in asdict(self.kinds).items() if value},
         }
 
     def read(self, ids: IdArray) -> NodeTable:
@@ -226,13 +234,14 @@ def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
     found |= stages.run("edges", lambda: _write_keys(stages, flow, edges))
     found |= stages.finish_pairs(found["num_nodes"], flow.weighted)
     found |= stages.run("nodes", lambda: _write_nodes(out, table))
+    found |= stages.run("types", lambda: _write_types(stages, flow, table, found["num_pairs"]))
     cleaning = Cleaning(
         self_loops=found["edges"] - found["proper"],
         duplicates=found["proper"] - found["directed"],
         symmetrised=2 * found["num_pairs"] - found["directed"],
         isolated=found["isolated"],
     )
-    notes = [*found["notes"], *_about_alone(found, table), str(cleaning)]
+    notes = [*found["notes"], *found["said"], *_about_alone(found, table), str(cleaning)]
     for key, path in (("edges", edges), ("nodes", table.path)):
         if path is not None and _stamp(path) != stages.source[key]:
             raise changed(path)
@@ -301,17 +310,34 @@ def _write_keys(stages: Stages, flow: EdgeFlow, path: Path) -> Facts:
     """Numbers the ends of all edges and writes their keys as sorted runs."""
     ids = _read_ids(stages.folder)
     number, runs = Numbering(ids, path), stages.runs("keys", empty=True)
-    touched = np.zeros(len(ids), dtype=np.bool_)
+    touched = np.zeros((2, len(ids)), dtype=np.bool_)
     edges = proper = 0
     for source, target, weights in flow.batches():
         u, v = number(source), number(target)
-        touched[u] = touched[v] = True
+        touched[0, u] = touched[1, v] = True
         kept = u != v
         keys = directed_keys(u[kept], v[kept], len(ids))
         runs.add(keys, None if weights is None else weights[kept])
         edges, proper = edges + u.size, proper + keys.size
     runs.flush()
-    return {"edges": edges, "proper": proper, "touched": int(touched.sum())}
+    write_array(stages.work / SIDES, touched)
+    return {"edges": edges, "proper": proper, "touched": int(touched.any(0).sum())}
+
+
+def _write_types(stages: Stages, flow: EdgeFlow, table: _Table, num_pairs: int) -> Facts:
+    """Writes the types of nodes that are asked for or found."""
+    asked = table.kinds.type
+    found: FoundTypes | str | None = None
+    if asked not in (None, NONE):
+        ids = _read_ids(stages.folder)
+        nodes = None if table.path is None else table.read(ids)
+        found = table_types(nodes, ids, str(asked))
+    elif asked is None:
+        found = found_sides(flow.sides, mapped(stages.work / SIDES), num_pairs)
+    if not isinstance(found, FoundTypes):
+        return {"said": [found] if found else []}
+    write_array(stages.folder / "types.npy", found.codes.astype(np.int32))
+    return {"said": [found.note], "types": {"names": found.names, "column": found.column}}
 
 
 def _about_alone(found: Facts, table: _Table) -> list[str]:
@@ -327,7 +353,9 @@ def _write_nodes(out: Path, table: _Table) -> Facts:
         return {"num_features": 0, "label_names": []}
     ids = _read_ids(out)
     nodes = table.read(ids)
-    encoder = table.encoder or fit_encoder(nodes, table.label, missing=table.missing)
+    encoder = table.encoder or fit_encoder(
+        nodes, table.label, missing=table.missing, skipped=table.kinds.columns
+    )
     features = encoder.transform(nodes, ids)
     write_text(out / ENCODING, encoder.to_json())
     names: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ indices.npy            ``[2 M]``, the neighbours
 pair_of_entry.npy      ``[2 M]``, the pair that each of them belongs to
 weights.npy            ``[M]``, where edges have weights
 labels.npy             ``[N]``, where nodes have classes
+types.npy              ``[N]``, where nodes have types
 features.npy           ``[N, F]``; sparse ones are ``features_indptr.npy``,
                        ``features_indices.npy`` and ``features_values.npy``
 ids.parquet            what the nodes are called
@@ -66,6 +67,7 @@ ARRAYS: dict[str, tuple[str, Callable[[int, int, int], tuple[int | None, ...]]]]
     "pair_of_entry": ("i", lambda n, m, f: (2 * m,)),
     "weights": ("f", lambda n, m, f: (m,)),
     "labels": ("i", lambda n, m, f: (n,)),
+    "types": ("i", lambda n, m, f: (n,)),
     "features": ("f", lambda n, m, f: (n, f)),
     "features_indptr": ("i", lambda n, m, f: (n + 1,)),
     "features_indices": ("i", lambda n, m, f: (None,)),
@@ -180,11 +182,19 @@ class Store:
             name=about["name"],
             cleaning=Cleaning(**about["cleaning"]),
         )
+        if self._has("types"):
+            graph = self._typed(graph)
         csr = self._csr("indptr", "indices", graph.num_nodes)
         structure = Structure(csr, self._tensor("pair_of_entry"))
         if reason := faults(graph, structure, len(self.label_names)):
             raise InputError(f"{self.folder} is no graph that maskgae wrote: {reason}")
         return graph.with_structure(structure)
+
+    def _typed(self, graph: Graph) -> Graph:
+        codes, about = self._tensor("types"), self.manifest.get("types", {})
+        if not within(codes.numpy(), 0, len(about.get("names", ()))):
+            raise InputError(f"{self.folder / 'types'}.npy must have a type that has a name each")
+        return graph.with_types(codes.numpy(), about["names"], about["column"])
 
     def array(self, name: str) -> NDArray[Any] | None:
         """One of a run's own arrays, where there is one."""
@@ -292,6 +302,11 @@ def _check_manifest(manifest: dict[str, Any], path: Path) -> None:
         **dict.fromkeys(("num_nodes", "num_pairs", "num_features"), _is_count),
         **dict.fromkeys(("notes", "label_names"), lambda x: all(isinstance(i, str) for i in x)),
     }
+    if "types" in manifest:
+        rules["types"] = lambda x: (
+            all(isinstance(name, str) for name in x["names"])
+            and isinstance(x["column"], str | None)
+        )
     if "base" in manifest:
         rules["base"] = lambda x: isinstance(x["path"], str) and isinstance(x["digest"], str)
     for key, rule in rules.items():

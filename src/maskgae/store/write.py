@@ -53,6 +53,7 @@ def write_store(
     about: dict[str, Any] = {"name": graph.name, "cleaning": asdict(graph.cleaning)}
     about |= {"label_names": list(label_names), "notes": list(notes)}
     about |= {"num_nodes": graph.num_nodes, "num_pairs": graph.num_pairs}
+    about |= types_entry(graph)
     about["num_features"] = 0 if graph.features is None else graph.features.num_columns
     if base is None:
         _write_graph(folder, graph)
@@ -80,8 +81,18 @@ def _write_graph(folder: Path, graph: Graph) -> None:
         arrays["weights"] = graph.weights.numpy()
     if graph.labels is not None:
         arrays["labels"] = graph.labels.numpy().astype(np.int32)
+    if graph.types is not None:
+        arrays["types"] = graph.types.codes.numpy().astype(np.int32)
     for name, array in arrays.items():
         write_array(folder / f"{name}.npy", array)
+
+
+def types_entry(graph: Graph) -> dict[str, Any]:
+    """What the manifest says of the types of nodes, where there are any."""
+    types = graph.types
+    if types is None:
+        return {}
+    return {"types": {"names": list(types.names), "column": types.column}}
 
 
 def write_ids(out: Path, ids: IdArray) -> None:
