@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.harness import calls
 
 # OGB looks for a newer version of itself in a thread that outlives the test which imports it.
 os.environ.setdefault("OUTDATED_IGNORE", "1")
@@ -31,3 +32,10 @@ def global_rng_untouched() -> Iterator[None]:
     for now, then in zip(np.random.get_state(), before[1], strict=True):  # noqa: NPY002
         assert np.array_equal(now, then), "NumPy's global generator was touched"
     assert random.getstate() == before[2], "Python's global generator was touched"
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[calls.Warm]:
+    """Runs commands in forks of a process that has imported everything."""
+    with calls.warm() as process:
+        yield process

@@ -6,6 +6,7 @@ command line prints it as it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -20,6 +21,31 @@ class RunError(RuntimeError):
 
 class StoppedError(RunError):
     """The run was asked to stop, has saved itself and can be resumed."""
+
+
+#: How libraries say that they got no memory, where they have no type of error for it.
+LACK_OF_MEMORY = re.compile(
+    "can't allocate memory|not enough memory|out of memory|bad_alloc|cannot allocate memory|"
+    "can't start new thread|failed to launch worker thread|failed to map segment|"
+    "malloc of size .* failed|unable to allocate",
+    re.IGNORECASE,
+)
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether an error, or one that it came from, is a lack of memory: Python's, NumPy's, torch's.
+
+    >>> is_lack_of_memory(MemoryError()), is_lack_of_memory(RuntimeError("std::bad_alloc"))
+    (True, True)
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, MemoryError) or (
+            not isinstance(seen, InputError | RunError) and LACK_OF_MEMORY.search(str(seen))
+        ):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -49,11 +49,13 @@ def ingest_files(
 
     What was begun and not finished goes on where it stopped.
     """
+    from maskgae.base.limits import check_memory
     from maskgae.datasets.generated_store import generate_store
     from maskgae.io.kinds import Kinds
     from maskgae.store.ingest import ingest
     from maskgae.store.store import open_store
 
+    check_memory()
     if verify and edges is None and generate is None:
         store = open_store(out)
         store.verify()

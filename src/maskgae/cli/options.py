@@ -98,12 +98,14 @@ YES_OR_NO = {"yes": True, "no": False}
 
 
 def prepare_torch(device: str, threads: int) -> str:
-    """Sets the number of threads and checks the device, on the first line that can know."""
+    """Sets the number of threads and checks device and memory, on the first line that can know."""
     import torch
     from threadpoolctl import threadpool_limits
 
     from maskgae.base.device import check_device
+    from maskgae.base.limits import check_memory
 
+    check_memory()
     count = threads or _available_cores()
     torch.set_num_threads(count)
     threadpool_limits(count)  # NumPy's and SciPy's threads, which would spin beside torch's

@@ -182,6 +182,11 @@ def _fitted(word: str, width: int) -> str:
     )
 
 
+def bare_error(text: str) -> None:
+    """An error without colours, which need memory, too."""
+    sys.stderr.write(f"error: {text}\n")
+
+
 def notice(text: str) -> None:
     """A line that the user should know, beside the results."""
     err.print(f"note: {plain(text)}", soft_wrap=True)

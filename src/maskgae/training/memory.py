@@ -26,12 +26,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from pathlib import Path
 
-import psutil
 import torch
 
 from maskgae.base.errors import InputError
+from maskgae.base.limits import memory_left
 from maskgae.base.settings import Settings
 from maskgae.data.features import SparseFeatures
 from maskgae.data.graph import Graph
@@ -55,8 +54,7 @@ def available_memory() -> int:
     pretended = os.environ.get(VARIABLE)
     if pretended:
         return parse_size(pretended)
-    limits = [psutil.virtual_memory().available, _container_memory(), _address_space()]
-    return max(0, min(limit for limit in limits if limit is not None))
+    return memory_left()
 
 
 def parse_size(text: str) -> int:
@@ -146,26 +144,3 @@ def _feature_numbers(graph: Graph, settings: Settings) -> float:
 
 def _different(draws: float, nodes: int) -> float:
     return nodes * -math.expm1(-draws / max(1, nodes))
-
-
-def _address_space() -> int | None:
-    """Bytes of addresses left under ``ulimit -v``, where the system knows one and it is set."""
-    try:
-        import resource
-    except ImportError:  # on Windows
-        return None
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if limit == resource.RLIM_INFINITY else limit - psutil.Process().memory_info().vms
-
-
-def _container_memory() -> int | None:
-    """Bytes left in the control group of this process, where it has a limit."""
-    limit, used = (_number(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
-    return None if limit is None or used is None else limit - used
-
-
-def _number(path: str) -> int | None:
-    try:
-        return int(Path(path).read_text())
-    except (OSError, ValueError):
-        return None
