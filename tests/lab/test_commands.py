@@ -11,7 +11,7 @@ from maskgae.base.errors import InputError
 from maskgae.cli import app
 from maskgae.lab import suites
 from maskgae.lab.cell import make_cell
-from maskgae.lab.suites import Row
+from maskgae.lab.row import Row
 
 RUNNER = CliRunner()
 SHORT = {"training.epochs": 2, "encoder.hidden": 8, "encoder.dim": 8}

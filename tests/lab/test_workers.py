@@ -19,7 +19,7 @@ import pytest
 from maskgae import cli, lab
 from maskgae.base.errors import InputError, RunError
 from maskgae.lab import Cell, Outcome, Records, make_cell, run_missing, suites
-from maskgae.lab.suites import Row
+from maskgae.lab.row import Row
 
 #: Seconds that a nap takes, and the fewer in which everything must have ended.
 NAP, SOON = 10.0, 4.0

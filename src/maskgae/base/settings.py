@@ -196,6 +196,9 @@ class ProbeConfig:
         "inverse penalties tried (logistic) or weight decays (adam)",
         low=0,
     )
+    random_splits: int = setting(
+        5, "random node splits judged beside a public one, of its sizes", low=0
+    )
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,15 @@ from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit, joined
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.method import FittedScores, OnEpoch, Scores, Validation, opened
+from maskgae.evaluation.method import (
+    FittedScores,
+    Network,
+    OnEpoch,
+    Scores,
+    Validation,
+    opened,
+    ranked_ends,
+)
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.ranking import full_rankings
@@ -49,12 +57,6 @@ class LinkMethod(Protocol[ScoresLinks]):
         stream: Stream,
         on_epoch: OnEpoch | None = None,
     ) -> ScoresLinks: ...
-
-
-class Network(Protocol):
-    """A network before its first step."""
-
-    def embed(self, graph: Graph, nodes: Tensor | None = None) -> Tensor: ...
 
 
 #: Makes an untrained network for a graph from a stream.
@@ -160,7 +162,7 @@ def link_task(
     else:
         z = F.normalize(before.embed(messages), dim=1)
         columns = Columns.of(messages, opened(fitted, messages), _shown_rules(messages))
-        board, ends = Board(columns, scorers, z), getattr(fitted, "ranked_ends", None)
+        board, ends = Board(columns, scorers, z), ranked_ends(fitted)
         rows = _rows(board, contest, split, graph, stream.at("ranking"), ends)
     outcome = Outcome(
         seed=settings.seed,

@@ -130,8 +130,31 @@ def opened(fitted: Scores, graph: Graph) -> PairScores:
 
 
 class FittedScores(Fitted, Scores, Protocol):
-    """Something fitted that scores pairs.
+    """Something fitted that scores pairs."""
 
-    One to which a pair is dear may say by ``ranked_ends`` how many ends it can be asked among all
-    nodes.
-    """
+
+@runtime_checkable
+class AsksFew(Protocol):
+    """Something fitted to which a pair is dear."""
+
+    @property
+    def ranked_ends(self) -> int:
+        """How many ends it is asked among all nodes at most."""
+
+
+def ranked_ends(fitted: Fitted) -> int | None:
+    """How many ends a ranking asks, or ``None`` for as many as it likes."""
+    return fitted.ranked_ends if isinstance(fitted, AsksFew) else None
+
+
+class Network(Protocol):
+    """A network before its first step."""
+
+    def embed(self, graph: Graph, nodes: Tensor | None = None) -> Tensor:
+        """The embeddings of all nodes or of some."""
+
+
+@runtime_checkable
+class Starts(Protocol):
+    def untrained(self, graph: Graph, stream: Stream) -> Network:
+        """The network that a fit starts from: what its shape alone is worth."""

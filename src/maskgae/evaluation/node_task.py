@@ -26,8 +26,6 @@ from maskgae.evaluation.metrics import classification_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.probe import probe
 
-#: Random node splits of the public split's sizes on which a probe is judged beside it.
-RANDOM_SPLITS = 5
 #: Above this many nodes a public split is large enough to speak for itself.
 LARGE = 100_000
 
@@ -49,7 +47,7 @@ class Judge:
         if graph.node_split is not None and graph.num_nodes < LARGE:
             self.random_splits = [
                 split_nodes_like(graph.node_split, graph.labels, nodes.at(i))
-                for i in range(RANDOM_SPLITS)
+                for i in range(config.random_splits)
             ]
 
     def embedding(self, embedding: Any) -> Metrics:

@@ -15,7 +15,7 @@ from maskgae.data.splits import LinkSplit, split_links
 from maskgae.datasets.registry import public_link_split
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.link_task import link_task
-from maskgae.evaluation.method import OnEpoch
+from maskgae.evaluation.method import OnEpoch, Starts
 from maskgae.evaluation.node_task import node_task
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.lab.cell import Cell
@@ -34,7 +34,8 @@ def run_seed(
     """Runs a cell with one seed; equal to the same seed's run among many."""
     forget_peak()
     settings = replace(cell.settings, seed=seed)
-    method, untrained = cell.method_on(device, seed), MaskGAEMethod(settings).untrained
+    method = cell.method_on(device, seed)
+    untrained = (method if isinstance(method, Starts) else MaskGAEMethod(settings)).untrained
     if cell.task == "node":
         if graph.labels is None:
             raise InputError(f"{cell.dataset} has no labels: evaluate links on it instead")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from maskgae.datasets.registry import DATASETS
-from maskgae.evaluation.node_task import RANDOM_SPLITS
 from maskgae.evaluation.outcome import Outcome
 from maskgae.evaluation.record import link_protocol, make_record
 from maskgae.lab.cell import Cell, uses
@@ -32,9 +31,10 @@ def _link_protocol(cell: Cell) -> dict[str, Any]:
 def _node_protocol(cell: Cell, outcome: Outcome) -> dict[str, Any]:
     entry, config = DATASETS.get(cell.dataset), cell.settings.split
     public = entry is not None and entry.split == "public"
+    splits = cell.settings.probe.random_splits
     return {
         "split": "public" if public else "random 10/10/80, a new split per seed",
-        "random_splits": RANDOM_SPLITS if "accuracy_random_splits" in outcome.metrics else 0,
+        "random_splits": splits if "accuracy_random_splits" in outcome.metrics else 0,
         "held_out_pairs": config.val,
         "probe": cell.settings.probe.kind,
         "selection": cell.settings.training.select,

@@ -3,72 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from maskgae.base.errors import InputError, nearest
 from maskgae.datasets.registry import find_dataset
+from maskgae.lab.all_methods import method_rows
 from maskgae.lab.cell import Cell, make_cell
-from maskgae.lab.methods import CONFIGURED
+from maskgae.lab.row import CITATION, HARD_NEGATIVES, UNSEEN, Row
 from maskgae.presets import preset, presets
 
-CITATION = ("Cora", "CiteSeer", "PubMed")
 AMAZON = ("Photo", "Computers")
 LARGE = ("arXiv", "MAG", "Collab")
-SUITES = ("ranking", "link", "node", "encoders", "all")
-
-#: Hard negatives for each test pair on the citation graphs.
-HARD_NEGATIVES = 500
+SUITES = ("ranking", "link", "node", "encoders", "all", "methods")
 
 LINK_BASELINES = ("sgc", "gae", "vgae", "arga", "arvga", "sage")
 NODE_BASELINES = ("gae", "vgae", "arga", "arvga", "mlp", "gcn", "gat")
 
 
-@dataclass(frozen=True)
-class Row:
-    """A cell of a table: how many seeds it is worth, what was published, its first seed."""
-
-    table: str
-    cell: Cell
-    seeds: int
-    published: dict[str, Any]
-    first: int = 0
-
-    def numbers(self, first: int = 0) -> range:
-        """Its seeds, from its own first one on, or from another."""
-        start = first or self.first
-        return range(start, start + self.seeds)
-
-    @property
-    def command(self) -> str:
-        """The command that runs this cell alone."""
-        cell = self.cell
-        parts = [f"maskgae evaluate {cell.task} --dataset {cell.dataset} --seeds {self.seeds}"]
-        if self.first:
-            parts.append(f"--first-seed {self.first}")
-        if cell.method != "maskgae":
-            parts.append(f"--method {cell.method}")
-        if cell.preset is not None:
-            parts.append(f"--preset {cell.preset}")
-        base = preset(cell.preset).settings if cell.preset else type(cell.settings)()
-        own = CONFIGURED[cell.method].configured(cell.dataset) if cell.own is not None else None
-        before = replace(cell, settings=base, own=own).flat()
-        changed = {k: v for k, v in cell.flat().items() if v != before[k] and k != "seed"}
-        parts += [f"--set {key}={value}" for key, value in changed.items()]
-        return " ".join(parts)
-
-
 def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
-    """The rows of a suite, what matters most first, for some datasets or for all."""
+    """The rows of a suite, what matters most first, for some datasets or for all.
+
+    ``all`` are the paper's own tables; every method beside them is a suite apart.
+    """
     if name not in SUITES:
         raise InputError(f"no suite is called '{name}': {nearest(name, SUITES)}")
-    rows = [row for row in _all_rows() if name in (row.table.split()[0], "all")]
+    if name == "methods":
+        rows = method_rows()
+    else:
+        rows = [row for row in _all_rows() if name in (row.table.split()[0], "all")]
     wanted = {find_dataset(each).name for each in datasets}
     return [row for row in rows if not wanted or row.cell.dataset in wanted]
-
-
-#: The first seed of what was chosen on other seeds.
-UNSEEN = 200
 
 
 def _all_rows() -> Iterable[Row]:

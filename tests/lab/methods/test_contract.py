@@ -13,7 +13,15 @@ from maskgae.base.settings import Settings
 from maskgae.data import Graph
 from maskgae.data.splits import LinkSplit, split_links, split_nodes
 from maskgae.datasets.generated import generate
-from maskgae.evaluation.method import Classifies, Embeds, Fitted, Scores, Validation
+from maskgae.evaluation.method import (
+    Classifies,
+    Embeds,
+    Fitted,
+    Scores,
+    Starts,
+    Validation,
+    ranked_ends,
+)
 from maskgae.evaluation.metrics import auc
 from maskgae.lab.methods import BASELINES, SUPERVISED, as_scorer
 
@@ -73,6 +81,25 @@ def test_links_are_found_better_than_by_chance(name: str, split: LinkSplit) -> N
     scores = [fitted.score(split.train, part) for part in (split.test, split.test_negatives)]
     # Half of the non-edges join equals too, so a perfect score of communities gets about 0.75.
     assert auc(*(part.numpy() for part in scores)) > 0.65
+
+
+@pytest.mark.parametrize("name", EMBEDDING)
+def test_an_untrained_network_has_the_shape_of_the_trained_one(name: str, split: LinkSplit) -> None:
+    method, fitted = BASELINES[name](QUICK, "cpu"), fit(name, split)
+    if name in ("sgc", "seal", "maskgae-frozen"):  # nothing learnt, nothing embedded, MaskGAE's
+        assert not isinstance(method, Starts)
+        return
+    assert isinstance(method, Starts) and isinstance(fitted, Embeds)
+    before = method.untrained(split.train, Stream(0))
+    z, after = before.embed(split.train), fitted.embed(split.train)
+    assert z.shape == after.shape and torch.isfinite(z).all() and not torch.equal(z, after)
+    some = torch.tensor([3, 7])
+    assert torch.equal(before.embed(split.train, some), z[some])
+
+
+def test_a_method_to_which_a_pair_is_dear_is_asked_for_few_ends(split: LinkSplit) -> None:
+    assert ranked_ends(fit("seal", split)) == 100
+    assert ranked_ends(fit("gae", split)) is None
 
 
 @pytest.mark.parametrize("name", SUPERVISED)

@@ -14,7 +14,7 @@ from maskgae.cli import app
 from maskgae.datasets.registry import DATASETS
 from maskgae.lab import Records, cell_record, evaluate, make_cell, run_missing
 from maskgae.lab.methods import CONFIGURED
-from maskgae.lab.suites import Row
+from maskgae.lab.row import Row
 
 QUICK = {"dgi.dim": 4, "dgi.epochs": 2}
 

@@ -69,8 +69,14 @@ def test_a_score_is_the_mean_of_both_directions(net: MGAENet) -> None:
     outputs = layer_outputs(net, [tuple(pair) for pair in GRAPH.pairs.T.tolist()])
     there, back = logit(net, outputs, 0, 3), logit(net, outputs, 3, 0)
     assert there != back
-    found = net.score(view, torch.tensor([[0], [3]]))
+    found = net.on(view).pairs(torch.tensor([[0], [3]]))
     torch.testing.assert_close(found, ((there + back) / 2).reshape(1))
+
+
+def test_rows_are_the_scores_of_all_their_pairs(net: MGAENet) -> None:
+    scores, nodes = net.float().on(View.of(GRAPH, "cpu")), torch.tensor([4, 0])
+    pairs = torch.cartesian_prod(nodes, torch.arange(6)).T
+    torch.testing.assert_close(scores.rows(nodes), scores.pairs(pairs).view(2, 6))
 
 
 def test_the_share_of_masked_edges_is_as_asked_and_batches_are_masked() -> None:

@@ -36,7 +36,7 @@ from maskgae.data.negatives import NonEdges
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
-from maskgae.lab.methods.vectors import FittedVectors
+from maskgae.lab.methods.vectors import FittedVectors, Untrained
 from maskgae.nn.convs import GCNConv
 
 RECIPE = Recipe(epochs=200, lr=0.01, patience=50, every=5)
@@ -86,8 +86,7 @@ class Autoencoder:
         on_epoch: OnEpoch | None = None,
     ) -> FittedVectors:
         view = View.of(graph, self.device)
-        with isolated_rng(stream.at("weights", "library")):
-            model = self._model(view.x.num_columns, stream.at("weights")).to(self.device)
+        model = self._start(view, stream)
         update = self._update(model, graph, view, stream)
 
         def score(pairs: Tensor) -> Tensor:
@@ -97,6 +96,15 @@ class Autoencoder:
         parameters = model.encoder.parameters()
         loop = Loop(model, self.recipe, update, judge, on_epoch, parameters)
         return FittedVectors(model.encode, loop.run(), self.device)
+
+    def untrained(self, graph: Graph, stream: Stream) -> Untrained:
+        """The encoder that a fit with the same stream starts from."""
+        model = self._start(View.of(graph, self.device), stream).eval()
+        return Untrained(lambda other: model.encode(View.of(other, self.device)).cpu())
+
+    def _start(self, view: View, stream: Stream) -> Any:
+        with isolated_rng(stream.at("weights", "library")):
+            return self._model(view.x.num_columns, stream.at("weights")).to(self.device)
 
     def _model(self, in_channels: int, stream: Stream) -> Any:
         # Imported here since PyG takes seconds to load, and no other method needs it.

@@ -23,16 +23,16 @@ rate rises for a tenth of the updates and falls by a cosine to zero. The embeddi
 ==================  =====================================  ==================================
                     published code                         here
 ==================  =====================================  ==================================
-updates             10,000, the first 1,000 a warm-up      1,000 and 100; 600 and 60 on PubMed
-                                                           and Computers
+updates             10,000, the first 1,000 a warm-up      1,000 and 100; 600 and 60 on PubMed,
+                                                           Computers and dblp
 batch statistics    momentum 0.99 on the newest batch      the same
 Cora, CiteSeer,     none; GraphMAE's authors take GATs     GCNs of 512 and 256, with the
 PubMed              of up to 8,192                         chances of GraphMAE's authors; 256
-                                                           and 128 on PubMed
+                                                           and 128 on PubMed and dblp
 ==================  =====================================  ==================================
 
-CiteSeer has the chances reported for it, PubMed those of Cora. The last weights are kept, as
-published.
+CiteSeer has the chances reported for it, PubMed and dblp those of Cora. The last weights are kept,
+as published.
 """
 
 from __future__ import annotations
@@ -211,5 +211,6 @@ ENTRY = Entry(
             "mask_columns_2": 0.1,
             "epochs": 600,
         },
+        "dblp": {"hidden": 256, "dim": 128, "epochs": 600},
     },
 )

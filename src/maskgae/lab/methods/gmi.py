@@ -16,7 +16,7 @@ and :math:`L_v` alike, with :math:`\pi_r(i) \ne i` random nodes, :math:`r = 1 \d
 
 The embedding is :math:`H`. Peng et al., WWW 2020, the variant "mean" of the published code: width
 512, Adam 0.001, at most 550 epochs, patience 20 on the training loss; two layers on Cora, one on
-CiteSeer and PubMed. Photo and Computers have no published settings and take PubMed's.
+CiteSeer and PubMed. Photo, Computers and dblp have no published settings and take PubMed's.
 
 ==============================  ============================  ==================================
 \                               published code                here
@@ -214,5 +214,6 @@ ENTRY = Entry(
         "PubMed": {"layers": 1, "sample": 2048, "epochs": 400},
         "Photo": {"layers": 1, "sample": 2048},
         "Computers": {"layers": 1, "sample": 2048},
+        "dblp": {"layers": 1, "sample": 2048, "epochs": 400},
     },
 )

@@ -136,6 +136,7 @@ BY_DATASET: Mapping[str, Mapping[str, Any]] = {
         **{"activation": "rrelu", "lr": 0.01, "tau": 0.2, "epochs": 1000, "sample": 2048},
         **{"edges_1": 0.6, "edges_2": 0.3, "columns_1": 0.2, "columns_2": 0.3},
     },
+    "dblp": {"sample": 2048},
 }
 
 ENTRY = Entry(

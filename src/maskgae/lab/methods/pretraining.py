@@ -19,7 +19,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import View
 from maskgae.lab.methods.loop import Loop, Recipe, by_loss
-from maskgae.lab.methods.vectors import FittedEmbedding
+from maskgae.lab.methods.vectors import FittedEmbedding, Untrained
 
 
 class Pretext(nn.Module):
@@ -83,9 +83,7 @@ class Pretrained:
         on_epoch: OnEpoch | None = None,
     ) -> FittedEmbedding:
         view, config = self.view(graph, self.device), self.config
-        net = self.make(view, config)
-        net.reset_parameters(stream.at("weights").torch())
-        net.to(self.device)
+        net = self._net(view, stream)
 
         def step(epoch: int) -> Tensor:
             net.begin(epoch)
@@ -99,3 +97,13 @@ class Pretrained:
         loop = Loop(net, recipe, update, judge if patience else None, on_epoch, schedule=net.rate)
         facts = loop.run() | {"selection": "training loss" if patience else "last epoch"}
         return FittedEmbedding(lambda other: net.encode(self.view(other, self.device)), facts)
+
+    def untrained(self, graph: Graph, stream: Stream) -> Untrained:
+        """The network that a fit with the same stream starts from."""
+        net = self._net(self.view(graph, self.device), stream).eval()
+        return Untrained(lambda other: net.encode(self.view(other, self.device)).cpu())
+
+    def _net(self, view: View, stream: Stream) -> Pretext:
+        net = self.make(view, self.config)
+        net.reset_parameters(stream.at("weights").torch())
+        return net.to(self.device)

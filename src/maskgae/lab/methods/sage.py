@@ -19,7 +19,7 @@ from maskgae.data.negatives import NonEdges
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
-from maskgae.lab.methods.vectors import FittedVectors
+from maskgae.lab.methods.vectors import FittedVectors, Untrained
 from maskgae.nn.convs import SAGEConv
 from maskgae.nn.decoders import Dot
 from maskgae.nn.losses import bce, pair_loss
@@ -45,8 +45,7 @@ class EndToEndSAGE:
         on_epoch: OnEpoch | None = None,
     ) -> FittedVectors:
         view, non_edges = View.of(graph, self.device), NonEdges(graph)
-        layers = [SAGEConv(view.x.num_columns, self.hidden), SAGEConv(self.hidden, self.dim)]
-        stack = Stack(layers, stream.at("weights"), rate=self.dropout).to(self.device)
+        stack = self._stack(view, stream)
         pairs = graph.pairs.to(self.device)
 
         def update(epoch: int) -> Tensor:
@@ -57,3 +56,12 @@ class EndToEndSAGE:
         judge = link_judge(lambda pairs: dot_logits(stack(view), pairs), validation)
         facts = Loop(stack, self.recipe, update, judge, on_epoch).run()
         return FittedVectors(stack, facts, self.device)
+
+    def untrained(self, graph: Graph, stream: Stream) -> Untrained:
+        """The encoder that a fit with the same stream starts from."""
+        stack = self._stack(View.of(graph, self.device), stream)
+        return Untrained(lambda other: stack(View.of(other, self.device)).cpu())
+
+    def _stack(self, view: View, stream: Stream) -> Stack:
+        layers = [SAGEConv(view.x.num_columns, self.hidden), SAGEConv(self.hidden, self.dim)]
+        return Stack(layers, stream.at("weights"), rate=self.dropout).to(self.device)

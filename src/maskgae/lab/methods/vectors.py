@@ -41,6 +41,22 @@ class FittedVectors:
 
 
 @dataclass(frozen=True)
+class Untrained:
+    """An encoder before its first step.
+
+    Args:
+        encode: the embeddings of a graph's nodes.
+    """
+
+    encode: Callable[[Graph], Tensor]
+
+    @torch.no_grad()
+    def embed(self, graph: Graph, nodes: Tensor | None = None) -> Tensor:
+        z = self.encode(graph)
+        return z if nodes is None else z[nodes]
+
+
+@dataclass(frozen=True)
 class FittedEmbedding:
     """A trained encoder that only embeds: links are scored by the scorer of frozen embeddings."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent
 from maskgae.evaluation.metrics import summary
 from maskgae.lab.records import Records
-from maskgae.lab.suites import Row
+from maskgae.lab.row import Row
 from maskgae.lab.tables.blocks import markdown_table
 
 #: Runs behind each published deviation, by the paper's own account.

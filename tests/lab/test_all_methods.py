@@ -1,0 +1,46 @@
+"""The rows of ``reproduce methods``."""
+
+from __future__ import annotations
+
+from maskgae.lab.all_methods import LONGER, SECONDS, method_rows
+from maskgae.lab.cell import METHODS
+from maskgae.lab.published import LINKS, NODES, published
+from maskgae.lab.row import UNSEEN
+
+
+def test_every_method_is_there_once_for_each_task_and_dataset() -> None:
+    rows = method_rows()
+    assert set(SECONDS) == set(METHODS) - {"maskgae-frozen"}
+    cells = [(r.cell.task, r.cell.dataset, r.cell.method, r.cell.settings.mask.kind) for r in rows]
+    assert len(set(cells)) == len(cells)
+    assert {cell[1] for cell in cells if cell[0] == "link"} == {"Cora", "CiteSeer", "PubMed"}
+    assert {cell[1] for cell in cells if cell[0] == "node"} == set(LONGER)
+    assert ("link", "PubMed", "seal", "edge") in cells and ("node", "Cora", "gat", "edge") in cells
+    assert len({row.cell.digest() for row in rows}) == len(rows)
+
+
+def test_rows_are_judged_as_the_page_says() -> None:
+    for row in method_rows():
+        cell = row.cell
+        assert row.numbers()[0] == UNSEEN
+        assert row.seeds == (5 if cell.dataset in ("Cora", "CiteSeer") else 3)
+        if cell.task == "link":
+            assert cell.settings.split.hard_negatives == 500
+        elif cell.dataset in ("Cora", "CiteSeer", "PubMed") and cell.method == "dgi":
+            assert cell.settings.probe.random_splits == 20
+
+
+def test_what_is_cheap_comes_first() -> None:
+    order = [(row.cell.dataset, row.cell.method) for row in method_rows()]
+    assert order[0] == ("Cora", "sgc")
+    assert order.index(("Cora", "cca-ssg")) < order.index(("Cora", "graphmae"))
+    assert order.index(("CiteSeer", "dgi")) < order.index(("PubMed", "dgi"))
+
+
+def test_published_numbers_are_those_of_known_methods() -> None:
+    assert {line.split()[0] for text in (LINKS, NODES) for line in text.strip().split("\n")} <= {
+        *SECONDS
+    }
+    assert published("link", "PubMed", "seal")["ap"] == {"mean": 0.9404, "std": 0.008}
+    assert published("node", "Computers", "cca-ssg")["accuracy"]["mean"] == 0.8874
+    assert published("node", "dblp", "dgi") == published("node", "Cora", "mgae") == {}
