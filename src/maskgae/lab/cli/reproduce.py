@@ -28,7 +28,7 @@ DOCUMENTS = (Path("docs/results.md"), Path("README.md"))
 @app.command()
 def reproduce(
     suite: Annotated[
-        str, typer.Argument(metavar="ranking|link|node|encoders|all", help="Which table.")
+        str, typer.Argument(metavar="ranking|link|node|encoders|methods|all", help="Which table.")
     ],
     datasets: Datasets = None,
     seeds: Annotated[
