@@ -13,6 +13,7 @@ SOURCE = Path(maskgae.__file__).parent
 # place that its imports give it; docs/architecture.md says what each is for.
 ORDER = [
     "base",
+    "kernels",
     "presets",
     "data",
     "io",

@@ -73,10 +73,15 @@ def test_paths_of_three_steps_by_hand() -> None:
     assert edge == pytest.approx(1 / (3 * 2))
 
 
-@pytest.mark.parametrize("chunk", [1, 50, 10**6])
-def test_counts_agree_with_networkx(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_rules, "CHUNK_ENTRIES", chunk)
-    graph, pairs = sample(), all_pairs(31)
+def hub() -> Graph:
+    """The sample, whose first node knows all others: its row is many times as long as theirs."""
+    pairs = [*sample().pairs.T.tolist(), *((0, node) for node in range(1, 100))]
+    return Graph.from_edges(pairs)
+
+
+@pytest.mark.parametrize("graph", [sample(), hub()], ids=["sample", "hub"])
+def test_counts_agree_with_networkx(graph: Graph) -> None:
+    pairs = all_pairs(graph.num_nodes)
     reference = graph.to_networkx()
     pairs = pairs[:, ~graph.contains(pairs)]
     scores = link_heuristics(graph, pairs)
@@ -91,10 +96,9 @@ def test_counts_agree_with_networkx(chunk: int, monkeypatch: pytest.MonkeyPatch)
     assert scores["common_neighbours"].tolist() == expected
 
 
-@pytest.mark.parametrize("chunk", [1, 40, 10**6])
-def test_three_steps_are_the_third_power(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_rules, "WALKS", chunk)
-    graph, pairs = sample(), all_pairs(31)
+@pytest.mark.parametrize("graph", [sample(), hub()], ids=["sample", "hub"])
+def test_three_steps_are_the_third_power(graph: Graph) -> None:
+    pairs = all_pairs(graph.num_nodes)
     pairs = pairs[:, ~graph.contains(pairs)]
     cube = np.linalg.matrix_power(normalized(graph), 3)
     rules = Rules(graph, ["three_steps"])
@@ -183,9 +187,9 @@ def test_the_spectral_rule_is_a_low_rank_entry(monkeypatch: pytest.MonkeyPatch) 
     assert found == pytest.approx(low[tuple(pairs.numpy())], abs=1e-4)
 
 
-@pytest.mark.parametrize("chunk", [1, 10**6])
-def test_pagerank_sums_walks_of_any_length(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_rules, "CHUNK_ENTRIES", chunk)
+@pytest.mark.parametrize("together", [1, 7, 64])
+def test_pagerank_sums_walks_of_any_length(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_rules, "TOGETHER", together)
     graph, pairs = sample(), all_pairs(31)
     s = normalized(graph)
     powers = [(1 - TELEPORT) ** k * np.linalg.matrix_power(s, k) for k in range(WALK_STEPS + 1)]
@@ -194,20 +198,54 @@ def test_pagerank_sums_walks_of_any_length(chunk: int, monkeypatch: pytest.Monke
     assert found == pytest.approx(np.asarray(expected)[tuple(pairs.numpy())], abs=1e-6)
 
 
+@pytest.mark.parametrize("together", [2, 64])
 @pytest.mark.parametrize("columns", [5, 400])
-def test_rows_and_pairs_agree_in_both_directions(columns: int) -> None:
+def test_rows_and_pairs_agree_in_both_directions(
+    columns: int, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count_rules, "TOGETHER", together)
     graph = sample(columns=columns)
     rules, nodes = Rules(graph), torch.tensor([4, 30, 0])
     assert rules.names == RULES
     rows = rules.rows(nodes)
     u = nodes.repeat_interleave(31)
     v = torch.arange(31).repeat(3)
-    other = (u != v).view(3, 31).numpy()
+    edges = graph.contains(torch.stack([u, v]))
+    other = ((u != v) & ~edges).view(3, 31).numpy()
     for asked in (torch.stack([u, v]), torch.stack([v, u])):
         pairs = rules.pairs(asked)
         for name in RULES:
             expected = pairs[name].reshape(3, 31)
             assert rows[name][other] == pytest.approx(expected[other], abs=1e-5), name
+
+
+def test_rows_are_those_of_plain_matrices_with_all_edges_in_place() -> None:
+    graph, nodes = hub(), torch.tensor([3, 0, 50])
+    a, s = graph.to_scipy().toarray().astype(np.float64), normalized(graph)
+    degrees = a.sum(1)
+    powers = [(1 - TELEPORT) ** k * np.linalg.matrix_power(s, k) for k in range(WALK_STEPS + 1)]
+    expected = {
+        "common_neighbours": a @ a,
+        "adamic_adar": a / np.log(np.maximum(degrees, 2)) @ a,
+        "resource_allocation": a / np.maximum(degrees, 2) @ a,
+        "degree_product": np.outer(degrees, degrees),
+        "degree_gap": np.abs(np.subtract.outer(np.log1p(degrees), np.log1p(degrees))),
+        "three_steps": np.linalg.matrix_power(s, 3),
+        "pagerank": TELEPORT * sum(powers),
+    }
+    for name, found in Rules(graph, list(expected)).rows(nodes).items():
+        assert found.dtype == np.float32
+        assert found == pytest.approx(expected[name][nodes], rel=1e-5, abs=1e-6), name
+
+
+def test_shares_of_threads_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = hub()
+    pairs = all_pairs(graph.num_nodes)
+    rules = Rules(graph, ["adamic_adar", "three_steps"])
+    alone = rules.pairs(pairs)
+    monkeypatch.setattr("maskgae.kernels.compiled.torch.get_num_threads", lambda: 3)
+    for name, scores in rules.pairs(pairs).items():
+        assert (scores == alone[name]).all()
 
 
 def test_direction_of_a_pair_and_weights_of_edges_do_not_matter() -> None:
@@ -222,7 +260,7 @@ def test_direction_of_a_pair_and_weights_of_edges_do_not_matter() -> None:
 @pytest.mark.parametrize("chunk", [3, 10**6])
 @pytest.mark.parametrize("columns", [2, 40])
 def test_cosine_dense_and_sparse(columns: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_rules, "CHUNK_ENTRIES", chunk)
+    monkeypatch.setattr(vector_rules, "CHUNK_ENTRIES", chunk)
     x = np.zeros((4, columns), dtype=np.float32)
     x[0, :2], x[1, :2], x[2, :2] = (3, 4), (4, 3), (-3, -4)
     graph = Graph.from_edges([(0, 1)], features=x)

@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from maskgae.base.rng import stream
 from maskgae.base.settings import DecoderConfig
 from maskgae.nn import MLP, Dot
 from maskgae.nn.decoders import pair_decoder
+from maskgae.nn.losses import pair_logits, row_logits
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -57,3 +59,19 @@ def test_the_configuration_names_the_decoder(kind: str, cls: type) -> None:
     made = pair_decoder(3, DecoderConfig(kind=kind))
     made.reset_parameters(stream(0).torch())
     assert type(made) is cls
+
+
+@pytest.mark.parametrize(
+    "config", [DecoderConfig(kind="dot"), *(DecoderConfig(layers=n) for n in (1, 2, 3))]
+)
+@pytest.mark.parametrize("columns", [None, torch.tensor([1999, 4, 4])])
+def test_rows_of_logits_are_those_of_pairs(config: DecoderConfig, columns: Tensor | None) -> None:
+    decoder = pair_decoder(5, config)
+    decoder.reset_parameters(stream(0, "weights").torch())
+    z, nodes = torch.randn(2000, 5, generator=torch.Generator().manual_seed(1)), torch.arange(3, 20)
+    others = torch.arange(2000) if columns is None else columns
+    pairs = torch.cartesian_prod(nodes, others).T
+    expected = pair_logits(z, decoder, pairs).view(17, -1)
+    torch.testing.assert_close(
+        row_logits(z, decoder, nodes, columns), expected, atol=1e-5, rtol=1e-5
+    )

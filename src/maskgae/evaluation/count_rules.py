@@ -15,25 +15,22 @@ edge are exactly :math:`u v b v`, :math:`u a u v` and, in both kinds, :math:`u v
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from maskgae.base.sizes import CHUNK_ENTRIES, spans
+from maskgae.data.csr import CSR
 from maskgae.data.graph import Graph
-from maskgae.evaluation.hard import TELEPORT, walks
+from maskgae.evaluation.hard import TELEPORT, WALK_STEPS
 
-#: Walks of two steps that are laid out at a time; so many stay in the cache.
-WALKS = 2**18
+#: Nodes from which walks are followed together, so that a step stays in the cache.
+TOGETHER = 64
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Scores = dict[str, Floats]
+Scores = dict[str, NDArray[Any]]
 
 
 class Counts:
@@ -48,30 +45,37 @@ class Counts:
     )
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        self.rows_of = compressed(graph.structure.csr)
         self.degrees = graph.degrees.numpy().astype(np.float64)
         # The worth of a common neighbour; those have two neighbours at least.
         several = np.maximum(self.degrees, 2)
         self.worth = np.stack([np.ones_like(several), 1 / np.log(several), 1 / several], axis=1)
 
     def pairs(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Scores:
-        # Only the rows of the pairs' ends are looked at.
-        nodes, place = torch.unique(pairs, return_inverse=True)
-        u, v = place.numpy()
-        common = shared_weight(adjacency(self.graph, nodes), u, v, self.worth)
-        own = self.degrees[nodes.numpy()]
-        return self._named(common.T, own[u] - edge, own[v] - edge)
+        from maskgae.kernels.compiled import in_threads
+        from maskgae.kernels.neighbours import add_shared
+
+        u, v = pairs.numpy()
+        common = np.zeros((u.size, self.worth.shape[1]))
+        in_threads(
+            lambda part: add_shared(*self.rows_of, self.worth, u[part], v[part], common[part]),
+            u.size,
+        )
+        return self._named(common.T, self.degrees[u] - edge, self.degrees[v] - edge)
 
     def rows(self, nodes: Tensor) -> Scores:
-        first, whole = adjacency(self.graph, nodes), adjacency(self.graph)
-        weighed = (first * worth for worth in self.worth.T)
-        common = [(part.tocsr() @ whole).toarray() for part in weighed]
-        own = np.broadcast_to(self.degrees[nodes.numpy()][:, None], common[0].shape)
-        return self._named(common, own, self.degrees)
+        from maskgae.kernels.neighbours import add_two_steps
 
-    def _named(self, common: Any, one: Floats, other: Floats) -> Scores:
+        ends = nodes.numpy()
+        common = np.zeros((self.worth.shape[1], ends.size, self.degrees.size), dtype=np.float32)
+        add_two_steps(*self.rows_of, self.worth, ends, common)
+        one, other = self.degrees[ends][:, None], self.degrees
+        return self._named(common, one, other, np.float32)
+
+    def _named(self, common: Any, one: Floats, other: Floats, dtype: Any = np.float64) -> Scores:
         gap = np.abs(np.log1p(one) - np.log1p(other))
-        return dict(zip(self.names, [*common, one * other, gap], strict=True))
+        last = [part.astype(dtype) for part in (one * other, gap)]
+        return dict(zip(self.names, [*common, *last], strict=True))
 
 
 class ThreeSteps:
@@ -94,6 +98,10 @@ class ThreeSteps:
         """Walks of two steps from each node, ``[N]``."""
         return self.csr.matmul(self.degrees.unsqueeze(1)).squeeze(1)
 
+    @cached_property
+    def step(self) -> CSR:
+        return normalized(self.graph)
+
     def pairs(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Scores:
         along, (u, v) = torch.from_numpy(edge), pairs
         found = self._sums(pairs)
@@ -105,47 +113,30 @@ class ThreeSteps:
         return {"three_steps": (left * lengths.clamp(min=1).rsqrt()).numpy()}
 
     def rows(self, nodes: Tensor) -> Scores:
-        first, whole = adjacency(self.graph, nodes), adjacency(self.graph)
-        leave = self.leave.numpy()
-        # [N, n], where walks of two steps may stop
-        two = ((first * leave).tocsr() @ whole).toarray().T * leave[:, None]
-        scale = np.sqrt(leave)
-        return {"three_steps": (whole @ two).T * scale[nodes.numpy()][:, None] * scale}
+        parts = []
+        for some in nodes.split(TOGETHER):
+            at = here(some, self.graph.num_nodes)
+            for _ in range(3):
+                at = self.step.matmul(at)
+            parts.append(at.T)
+        return {"three_steps": torch.cat(parts).numpy()}
 
     def _sums(self, pairs: Tensor) -> Tensor:
         r""":math:`\sum 1 / (d_a d_b)` over the paths :math:`u a b v`, ``[2, P] -> [P]``."""
+        from maskgae.kernels.compiled import in_threads
+        from maskgae.kernels.neighbours import three_steps
+
         start, end = self._cheapest(pairs)
         order = start.argsort(stable=True)
-        sources, counts = torch.unique_consecutive(start[order], return_counts=True)
-        load = self.work[sources] + torch.zeros_like(self.work[sources]).index_add_(
-            0, torch.repeat_interleave(counts), self.degrees[end[order]]
+        first, last = start[order].numpy(), end[order].numpy()
+        found, rows, leave = np.empty(order.numel()), compressed(self.csr), self.leave.numpy()
+        in_threads(
+            lambda part: three_steps(*rows, leave, first[part], last[part], found[part]),
+            order.numel(),
         )
-        first_of = np.concatenate([[0], np.cumsum(counts.numpy())])
-        at = torch.zeros(self.graph.num_nodes, dtype=torch.double)
-        sums = torch.empty(start.numel(), dtype=torch.double)
-        for batch in spans(load.numpy(), WALKS):
-            own = order[first_of[batch.start] : first_of[batch.stop]]
-            sums[own] = self._batch(sources[batch], counts[batch], end[own], at)
+        sums = torch.empty(order.numel(), dtype=torch.double)
+        sums[order] = torch.from_numpy(found)
         return sums
-
-    def _batch(self, sources: Tensor, counts: Tensor, end: Tensor, at: Tensor) -> Tensor:
-        """Walks two steps from each source and gathers at the neighbours of its ends.
-
-        One source at a time fills ``at``, ``[N]`` zeros before and after, which stays in the cache.
-        """
-        first, near = self.csr.rows(sources), self.csr.rows(end)
-        second = self.csr.rows(first.indices)
-        weight = self.leave[first.indices].repeat_interleave(second.counts())
-        found = self.leave[near.indices]
-        walked = second.indptr[first.indptr].tolist()
-        asked = near.indptr[torch.cat([counts.new_zeros(1), counts.cumsum(0)])].tolist()
-        for (a, b), (low, high) in zip(pairwise(walked), pairwise(asked), strict=True):
-            reached = second.indices[a:b].long()  # of a store they have 32 bits
-            at.index_add_(0, reached, weight[a:b])
-            found[low:high] *= at[near.indices[low:high]]
-            at.index_fill_(0, reached, 0)
-        sums = torch.zeros(end.numel(), dtype=torch.double)
-        return sums.index_add_(0, near.row_of_entry(), found)
 
     def _cheapest(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
         """The ends to walk from and those to gather at: what touches the fewest entries."""
@@ -159,7 +150,11 @@ class ThreeSteps:
 
 
 class PageRank:
-    """Walks of any length, ever rarer; for an edge without the walk of one step along it."""
+    r"""Walks of any length, ever rarer; for an edge without the walk of one step along it.
+
+    By Horner's rule: from :math:`y = e_u` on, as often as a walk has steps,
+    :math:`y \leftarrow e_u + (1 - \alpha) S y`.
+    """
 
     names: tuple[str, ...] = ("pagerank",)
 
@@ -167,36 +162,53 @@ class PageRank:
         self.graph = graph
         self.root = graph.degrees.clamp(min=1).double().sqrt().numpy()
 
+    @cached_property
+    def step(self) -> CSR:
+        return normalized(self.graph, 1 - TELEPORT)
+
     def pairs(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Scores:
-        sides = [torch.unique(side, return_inverse=True) for side in pairs]
-        side = int(sides[1][0].numel() < sides[0][0].numel())
-        sources, place = sides[side]
-        scores = np.empty(pairs.shape[1])
-        size = max(1, CHUNK_ENTRIES // self.graph.num_nodes)
-        for start in range(0, sources.numel(), size):
-            chosen = torch.nonzero((place >= start) & (place < start + size)).squeeze(1)
-            rows = self.rows(sources[start : start + size])["pagerank"]
-            scores[chosen] = rows[place[chosen] - start, pairs[1 - side, chosen]]
+        start, end = (
+            pairs if pairs[0].unique().numel() <= pairs[1].unique().numel() else pairs.flip(0)
+        )
+        order = start.argsort(stable=True)
+        sources, counts = torch.unique_consecutive(start[order], return_counts=True)
+        lane = torch.repeat_interleave(torch.arange(sources.numel()) % TOGETHER, counts)
+        scores, done = torch.empty(order.numel()), 0
+        for some, share in zip(sources.split(TOGETHER), counts.split(TOGETHER), strict=True):
+            part = slice(done, done + int(share.sum()))
+            scores[order[part]] = self._columns(some)[end[order[part]], lane[part]]
+            done = part.stop
         u, v = pairs.numpy()
         direct = TELEPORT * (1 - TELEPORT) * edge / (self.root[u] * self.root[v])
-        return {"pagerank": np.maximum(scores - direct, 0)}
+        return {"pagerank": np.maximum(scores.double().numpy() - direct, 0)}
 
     def rows(self, nodes: Tensor) -> Scores:
-        found = walks(self.graph, nodes)[1].double().numpy()
-        return {"pagerank": found * self.root[nodes.numpy()][:, None] / self.root}
+        parts = [self._columns(some).T for some in nodes.split(TOGETHER)]
+        return {"pagerank": torch.cat(parts).numpy()}
+
+    def _columns(self, nodes: Tensor) -> Tensor:
+        """``[n] -> [N, n]``"""
+        at, own = here(nodes, self.graph.num_nodes), torch.arange(nodes.numel())
+        for _ in range(WALK_STEPS):
+            at = self.step.matmul(at)
+            at[nodes, own] += 1
+        return at.mul_(TELEPORT)
 
 
-def adjacency(graph: Graph, nodes: Tensor | None = None) -> sp.csr_array:
-    """The ones of the given rows, ``[n, N]``; of all rows where they are ``None``."""
-    csr = graph.structure.csr if nodes is None else graph.structure.csr.rows(nodes)
-    arrays = (np.ones(csr.num_entries), csr.indices.numpy(), csr.indptr.numpy())
-    return sp.csr_array(arrays, shape=(csr.num_rows, graph.num_nodes))
+def compressed(csr: CSR) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The rows as compiled loops read them."""
+    return csr.indptr.numpy(), csr.indices.numpy()
 
 
-def shared_weight(matrix: sp.csr_array, u: Any, v: Any, worth: Floats) -> Floats:
-    """Sum over the columns that two rows share, ``[P]`` rows each and ``[C, k] -> [P, k]``."""
-    out = np.empty((u.size, worth.shape[1]))
-    entries = np.diff(matrix.indptr)
-    for chunk in spans(entries[u] + entries[v], CHUNK_ENTRIES):
-        out[chunk] = matrix[u[chunk]].multiply(matrix[v[chunk]]) @ worth
-    return out
+def normalized(graph: Graph, factor: float = 1.0) -> CSR:
+    r""":math:`S = D^{-1/2} A D^{-1/2}`, times a factor."""
+    csr, scale = graph.structure.csr, graph.degrees.clamp(min=1).double().rsqrt()
+    values = scale[csr.row_of_entry()] * scale[csr.indices] * factor
+    return CSR(csr.indptr, csr.indices, csr.num_columns, values.float())
+
+
+def here(nodes: Tensor, num_nodes: int) -> Tensor:
+    """A one for each node in a column of its own, ``[n] -> [N, n]``."""
+    at = torch.zeros(num_nodes, nodes.numel())
+    at[nodes, torch.arange(nodes.numel())] = 1
+    return at

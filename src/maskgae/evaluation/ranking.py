@@ -133,20 +133,20 @@ def _sample(count: int, num_nodes: int, stream: Stream, ends: int | None) -> Ten
 
 def _ranks(rows: RowScorers, asked: Tensor, known: Graph) -> dict[str, Tensor]:
     """The ranks of some partners by each scorer, ``[2, Q] -> [Q]``."""
+    from maskgae.kernels.ranks import partner_ranks
+
     ends, place = torch.unique_consecutive(asked[0], return_inverse=True)
-    gone, found = left_out(known, ends), {}
+    csr, found = known.structure.csr, {}
+    row, partner, end = place.numpy(), asked[1].numpy(), ends.numpy()
+    known_rows = csr.indptr.numpy(), csr.indices.numpy()
     # [ends, N] each
     for name, scores in rows(ends).items():
-        own = scores.cpu()
-        if own.isnan().any():
+        ranks = torch.empty(asked.shape[1], dtype=torch.double)
+        table = scores.cpu().contiguous().numpy()
+        partner_ranks(table, row, partner, end, *known_rows, ranks.numpy())
+        if ranks.isnan().any():
             raise RunError("scores are not numbers (NaN): lower training.lr and run again")
-        partner = own[place, asked[1]]
-        others = own[place]
-        # What is no candidate compares as neither above nor beside any score.
-        others[torch.arange(asked.shape[1]), asked[1]] = torch.nan
-        flags = torch.zeros(own.shape, dtype=torch.bool)
-        flags[gone] = True
-        found[name] = mean_ranks(partner, others.masked_fill_(flags[place], torch.nan))
+        found[name] = ranks
     return found
 
 

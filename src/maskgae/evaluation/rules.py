@@ -32,7 +32,6 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -80,13 +79,14 @@ class Rules:
         graph: the message graph; its weights are not used.
         names: which rules; all that it has features for and that are affordable where ``None``.
 
+    >>> import torch
     >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3)])
     >>> rules = Rules(path, ["resource_allocation", "degree_product", "three_steps"])
     >>> scores = rules.pairs(torch.tensor([[0, 0, 0], [2, 3, 1]]))
     >>> scores["resource_allocation"].tolist(), scores["degree_product"].tolist()
     ([0.5, 0.0, 0.0], [2.0, 1.0, 0.0])
     >>> scores["three_steps"].tolist(), rules.rows(torch.tensor([0]))["three_steps"].round(2)
-    ([0.0, 0.25, 0.0], array([[0.  , 0.  , 0.  , 0.25]]))
+    ([0.0, 0.25, 0.0], array([[0.  , 0.53, 0.  , 0.25]], dtype=float32))
     """
 
     def __init__(self, graph: Graph, names: Sequence[str] | None = None) -> None:
@@ -105,16 +105,15 @@ class Rules:
         return {name: found[name] for name in self.names}
 
     def rows(self, nodes: Tensor) -> Scores:
-        """Scores of nodes against all nodes by rule, ``[n] -> [n, N]`` each."""
+        """Scores of nodes against all nodes by rule, ``[n] -> [n, N]`` each, in 32 bits.
+
+        All edges stay in place here: a neighbour is nobody's candidate, and :meth:`pairs` has its
+        score without the edge.
+        """
         nodes = nodes.cpu().long()
         found: Scores = {}
         for rule in self._rules:
             found |= rule.rows(nodes)
-        near = self.graph.structure.csr.rows(nodes)
-        row, columns = near.row_of_entry(), near.indices.long()
-        places = row.numpy(), columns.numpy()
-        for name, values in self.pairs(torch.stack([nodes[row], columns])).items():
-            found[name][places] = values
         return {name: found[name] for name in self.names}
 
     def _check(self) -> None:

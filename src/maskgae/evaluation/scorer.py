@@ -100,7 +100,8 @@ class Columns:
         for name, values in found.items():
             transformed = TRANSFORMS.get(name, np.asarray)(values)
             parts.append(torch.from_numpy(transformed).float())
-        return torch.stack(parts, dim=-1)
+        # Each column lies in one piece.
+        return torch.stack(parts).movedim(0, -1)
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,11 @@ class Scorer:
 
     def of(self, names: Sequence[str], columns: Tensor) -> Tensor:
         """Scores from columns of which the scorer takes those it names, ``[..., c] -> [...]``."""
-        places = [names.index(name) for name in self.columns]
-        return self.terms(columns[..., places]).sum(-1)
+        total = columns.new_zeros(columns.shape[:-1])
+        rows = zip(self.columns, self.mean, self.spread, self.weights, strict=True)
+        for name, mean, spread, weight in rows:
+            total.add_(columns[..., names.index(name)] - mean, alpha=weight / spread)
+        return total
 
     def terms(self, columns: Tensor) -> Tensor:
         """What each column adds to the score, ``[..., c] -> [..., c]``."""
@@ -196,13 +200,13 @@ class PairScorer:
 
     def pairs(self, pairs: Tensor) -> Tensor:
         """``[2, P] -> [P]``"""
-        return self.scorer.terms(self.columns.pairs(pairs)).sum(-1)
+        return self.scorer.of(self.columns.names, self.columns.pairs(pairs))
 
     def rows(self, nodes: Tensor) -> Tensor:
         """Scores against all nodes, ``[n] -> [n, N]``, in blocks of bounded memory."""
         size = max(1, BLOCK_NUMBERS // self.columns.rules.graph.num_nodes)
-        parts = [self.scorer.terms(self.columns.rows(part)).sum(-1) for part in nodes.split(size)]
-        return torch.cat(parts)
+        names = self.columns.names
+        return torch.cat([self.scorer.of(names, self.columns.rows(n)) for n in nodes.split(size)])
 
     def shares(self, pairs: Tensor) -> dict[str, Tensor]:
         """What each column adds to the scores of pairs, ``[P]`` each; they add up to them."""

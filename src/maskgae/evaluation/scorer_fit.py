@@ -117,7 +117,7 @@ class Queries:
         most = max(1, min(QUERIES, MOST_NUMBERS // (candidates.numel() * width)) // 2)
         order = torch.randperm(pairs.shape[1], generator=stream.at("queries").torch())[:most]
         asked = torch.cat([pairs[:, order], pairs[:, order].flip(0)], dim=1)
-        others = _candidate_columns(columns, asked[0], candidates, nodes)
+        others = _candidate_columns(columns, asked[0], candidates)
         flags = left_out_flags(known, asked, candidates)
         kept = others[~flags]
         mean, spread = kept.double().mean(0), kept.double().std(0)
@@ -186,10 +186,8 @@ class Queries:
 
 def calibrated(scorer: Scorer, columns: Columns, validation: Validation) -> Scorer:
     """The scorer with Platt's slope and intercept, from validation pairs and even non-edges."""
-    names = list(columns.names)
-    places = [names.index(name) for name in scorer.columns]
     scores = [
-        scorer.terms(columns.pairs(pairs)[:, places]).sum(-1).double().numpy()
+        scorer.of(columns.names, columns.pairs(pairs)).double().numpy()
         for pairs in (validation.pairs, validation.negatives)
     ]
     return replace(scorer, calibration=platt(*scores))
@@ -225,22 +223,12 @@ def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
     return float(slope / scale), float(intercept - slope * centre / scale)
 
 
-def _candidate_columns(
-    columns: Columns, ends: Tensor, candidates: Tensor, num_nodes: int
-) -> Tensor:
+def _candidate_columns(columns: Columns, ends: Tensor, candidates: Tensor) -> Tensor:
     """Columns of ends against candidates, ``[Q], [C] -> [Q, C, c]``, block by block."""
     out = torch.empty(ends.numel(), candidates.numel(), len(columns.names))
-    whole = candidates.numel() == num_nodes
-    size = max(1, BLOCK_NUMBERS // candidates.numel())
-    for start in range(0, ends.numel(), size):
-        part = ends[start : start + size]
-        if whole:
-            out[start : start + size] = columns.rows(part)
-        else:
-            pairs = torch.stack(
-                [part.repeat_interleave(candidates.numel()), candidates.repeat(part.numel())]
-            )
-            out[start : start + size] = columns.pairs(pairs).view(part.numel(), -1, out.shape[2])
+    size = max(1, BLOCK_NUMBERS // columns.rules.graph.num_nodes)
+    for part, found in zip(ends.split(size), out.split(size), strict=True):
+        found.copy_(columns.rows(part)[:, candidates])
     return out
 
 

@@ -36,7 +36,7 @@ from maskgae.base.sizes import CHUNK_ENTRIES, spans
 from maskgae.data.features import Features, SparseFeatures, scaled_rows
 from maskgae.data.graph import Graph
 from maskgae.data.structural import normalized_adjacency
-from maskgae.evaluation.count_rules import Floats, Scores, shared_weight
+from maskgae.evaluation.count_rules import Floats, Scores
 
 #: Columns that wide features keep at least when they are projected before they are smoothed. On
 #: Cora and CiteSeer so few cost four to six points of Hits@10,
@@ -70,7 +70,7 @@ class FeatureCosine:
 
     def rows(self, nodes: Tensor) -> Scores:
         rows = self.scaled.rows(nodes).dense()
-        return {"feature_cosine": self.scaled.linear(rows.T.contiguous()).T.double().numpy()}
+        return {"feature_cosine": self.scaled.linear(rows.T.contiguous()).T.numpy()}
 
 
 class SmoothedCosine:
@@ -107,7 +107,7 @@ class SmoothedCosine:
 
     def rows(self, nodes: Tensor) -> Scores:
         tables = (table[nodes] @ table.T for table in self.directions)
-        return {n: t.double().numpy() for n, t in zip(self.names, tables, strict=True)}
+        return {n: t.numpy() for n, t in zip(self.names, tables, strict=True)}
 
     def _spread(self, x: Tensor) -> Tensor:
         return self.graph.structure.csr.matmul(x).add_(x)
@@ -139,8 +139,7 @@ class Spectral:
         return {"spectral": found.double().numpy()}
 
     def rows(self, nodes: Tensor) -> Scores:
-        rows = (self.vectors[nodes] * self.values) @ self.vectors.T
-        return {"spectral": rows.double().numpy()}
+        return {"spectral": ((self.vectors[nodes] * self.values) @ self.vectors.T).numpy()}
 
     def _own(self, u: Tensor, v: Tensor) -> Tensor:
         """What an edge's own two entries give to its entry, to first order."""
@@ -192,9 +191,7 @@ def _eigen(graph: Graph) -> tuple[Tensor, Tensor]:
 
 def _cosine(features: Features, u: Any, v: Any) -> Floats:
     if isinstance(features, SparseFeatures):
-        rows = sp.csr_array(features.scipy(), dtype=np.float64)
-        norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).reshape(-1))
-        products = shared_weight(rows, u, v, np.ones((rows.shape[1], 1)))[:, 0]
+        norms, products = _sparse_products(features, u, v)
     else:
         table = features.dense().numpy()
         norms = np.sqrt(np.einsum("nf,nf->n", table, table, dtype=np.float64))
@@ -204,3 +201,16 @@ def _cosine(features: Features, u: Any, v: Any) -> Floats:
     # A node without any feature is like no other.
     lengths = norms[u] * norms[v]
     return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+
+
+def _sparse_products(features: SparseFeatures, u: Any, v: Any) -> tuple[Floats, Floats]:
+    """The lengths of all rows, and the inner products of some, ``[P], [P] -> [n], [P]``."""
+    from maskgae.kernels.compiled import in_threads
+    from maskgae.kernels.neighbours import row_products
+
+    rows = sp.csr_array(features.scipy(), dtype=np.float64)
+    rows.sort_indices()
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).reshape(-1))
+    arrays, products = (rows.indptr, rows.indices, rows.data), np.empty(u.size)
+    in_threads(lambda part: row_products(*arrays, u[part], v[part], products[part]), u.size)
+    return norms, products

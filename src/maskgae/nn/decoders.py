@@ -12,6 +12,7 @@ Pair decoders take the element-wise product, which their caller gathers, and ret
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +52,21 @@ class MLP(nn.Module):
             x = layer(x).relu()
         return self.layers[-1](x).squeeze(1)
 
+    def table(self, z: Tensor, others: Tensor) -> Tensor:
+        r"""Logits of some nodes against others, without dropout: ``[n, d], [m, d] -> [n, m]``.
+
+        :math:`(z_u \odot z_v) W = z_v\, \mathrm{diag}(z_u) W`, so the first layer of all pairs is
+        one product.
+        """
+        first: Any = self.layers[0]
+        # [d, n * h]
+        weight = (z.T.unsqueeze(2) * first.weight.unsqueeze(1)).flatten(1)
+        # [m * n, h]
+        x = torch.addmm(first.bias.repeat(z.shape[0]), others, weight).view(-1, first.out_channels)
+        for layer in self.layers[1:]:
+            x = layer(x.relu_())
+        return x.view(-1, z.shape[0]).T
+
 
 class Dot(nn.Module):
     r"""The inner product, from the element-wise one: ``[n, d] -> [n]``."""
@@ -60,6 +76,9 @@ class Dot(nn.Module):
 
     def forward(self, x: Tensor, stream: Stream | None = None) -> Tensor:
         return x.sum(1)
+
+    def table(self, z: Tensor, others: Tensor) -> Tensor:
+        return z @ others.T
 
 
 def pair_decoder(in_channels: int, config: DecoderConfig) -> MLP | Dot:

@@ -30,6 +30,9 @@ from maskgae.base.settings import ObjectiveConfig
 from maskgae.base.sizes import CACHE_NUMBERS
 from maskgae.nn.decoder_kernels import decoder_pass
 
+#: Rows and columns of a table of logits that are computed together, for the cache.
+TABLE_ROWS, TABLE_COLUMNS = 8, 1024
+
 #: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number per target: ``[T]``.
 PairLoss = Callable[[Tensor, Tensor], Tensor]
 
@@ -181,9 +184,10 @@ def row_logits(
     """The decoder's logits of nodes against all nodes or some, ``[N, d], [n], [c] -> [n, c]``."""
     others = z if columns is None else z.index_select(0, columns)
     out = z.new_empty(nodes.numel(), others.shape[0])
-    rows = max(1, CACHE_NUMBERS // z.shape[1])
-    for number, own in enumerate(z.index_select(0, nodes)):
-        for start in range(0, others.shape[0], rows):
-            part = slice(start, start + rows)
-            out[number, part] = decoder(others[part] * own)
+    table: Any = decoder.table
+    for first in range(0, nodes.numel(), TABLE_ROWS):
+        own = z.index_select(0, nodes[first : first + TABLE_ROWS])
+        for start in range(0, others.shape[0], TABLE_COLUMNS):
+            part = slice(start, start + TABLE_COLUMNS)
+            out[first : first + TABLE_ROWS, part] = table(own, others[part])
     return out

@@ -1,0 +1,116 @@
+"""Loops over the neighbours of pairs of nodes.
+
+Everywhere ``indptr`` and ``indices`` are compressed rows whose columns ascend.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maskgae.kernels.compiled import compiled
+
+#: A row this many times as long as another is searched, not walked through.
+LONGER = 16
+
+
+@compiled
+def first_from(indices: Any, low: int, high: int, value: int) -> int:
+    """The first place between two whose column is ``value`` or more."""
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def add_shared(indptr: Any, indices: Any, worth: Any, u: Any, v: Any, out: Any) -> None:
+    """Adds up the worths of the columns that two rows share: ``[C, k], [P], [P] -> [P, k]``."""
+    for pair in range(u.size):
+        one, other = u[pair], v[pair]
+        if indptr[one + 1] - indptr[one] > indptr[other + 1] - indptr[other]:
+            one, other = other, one
+        place, end = indptr[other], indptr[other + 1]
+        searched = end - place > LONGER * (indptr[one + 1] - indptr[one])
+        for entry in range(indptr[one], indptr[one + 1]):
+            column = indices[entry]
+            if searched:
+                place = first_from(indices, place, end, column)
+            while place < end and indices[place] < column:
+                place += 1
+            if place == end:
+                break
+            if indices[place] == column:
+                for kind in range(worth.shape[1]):
+                    out[pair, kind] += worth[column, kind]
+
+
+@compiled
+def row_products(indptr: Any, indices: Any, values: Any, u: Any, v: Any, out: Any) -> None:
+    """Inner products of two sparse rows each: ``[P], [P] -> [P]``."""
+    for pair in range(u.size):
+        place, end, total = indptr[v[pair]], indptr[v[pair] + 1], 0.0
+        for entry in range(indptr[u[pair]], indptr[u[pair] + 1]):
+            column = indices[entry]
+            while place < end and indices[place] < column:
+                place += 1
+            if place == end:
+                break
+            if indices[place] == column:
+                total += values[entry] * values[place]
+        out[pair] = total
+
+
+@compiled
+def add_two_steps(indptr: Any, indices: Any, worth: Any, nodes: Any, out: Any) -> None:
+    """Adds up the worths of the neighbours shared with every node: ``[N, k], [n] -> [k, n, N]``."""
+    kinds = worth.shape[1]
+    at = np.zeros((indptr.size - 1, kinds))
+    reached = np.empty(indptr.size - 1, np.int64)
+    for row in range(nodes.size):
+        count = 0
+        for entry in range(indptr[nodes[row]], indptr[nodes[row] + 1]):
+            middle = indices[entry]
+            for second in range(indptr[middle], indptr[middle + 1]):
+                end = indices[second]
+                if at[end, 0] == 0:
+                    reached[count] = end
+                    count += 1
+                for kind in range(kinds):
+                    at[end, kind] += worth[middle, kind]
+        for end in reached[:count]:
+            for kind in range(kinds):
+                out[kind, row, end] = at[end, kind]
+                at[end, kind] = 0
+
+
+@compiled
+def three_steps(indptr: Any, indices: Any, leave: Any, start: Any, end: Any, sums: Any) -> None:
+    r""":math:`\sum 1 / (d_a d_b)` over the paths :math:`u a b v`: ``[N], [P], [P] -> [P]``.
+
+    Pairs that follow each other and start at the same node share the walk of two steps.
+    """
+    at = np.zeros(indptr.size - 1)
+    reached = np.empty(indptr.size - 1, np.int64)
+    count, here = 0, -1
+    for pair in range(start.size):
+        if start[pair] != here:
+            for node in reached[:count]:
+                at[node] = 0
+            count, here = 0, start[pair]
+            for entry in range(indptr[here], indptr[here + 1]):
+                middle = indices[entry]
+                for second in range(indptr[middle], indptr[middle + 1]):
+                    node = indices[second]
+                    if at[node] == 0:
+                        reached[count] = node
+                        count += 1
+                    at[node] += leave[middle]
+        total = 0.0
+        for entry in range(indptr[end[pair]], indptr[end[pair] + 1]):
+            total += at[indices[entry]] * leave[indices[entry]]
+        sums[pair] = total

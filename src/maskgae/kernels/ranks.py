@@ -1,0 +1,42 @@
+"""Counting what stands above a score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maskgae.kernels.compiled import compiled
+
+
+@compiled
+def partner_ranks(
+    scores: Any, row: Any, partner: Any, ends: Any, indptr: Any, indices: Any, ranks: Any
+) -> None:
+    """Ranks of partners, ties at their mean; NaN where a score is none.
+
+    Counts over the whole row, then takes off what is no candidate: the end and its neighbours.
+
+    Shapes:
+        - **scores:** ``[n, N]``
+        - **row**, **partner**, **ranks:** ``[Q]``
+        - **ends:** ``[n]``
+        - **indptr**, **indices:** rows of all nodes
+    """
+    for query in range(row.size):
+        own, asked = scores[row[query]], partner[query]
+        end, found = ends[row[query]], own[asked]
+        above, beside, odd = 0, 0, 0
+        for score in own:
+            above += score > found
+            beside += score == found
+            odd += score != score
+        if end != asked:
+            above -= own[end] > found
+            beside -= own[end] == found
+        for entry in range(indptr[end], indptr[end + 1]):
+            node = indices[entry]
+            if node != asked:
+                above -= own[node] > found
+                beside -= own[node] == found
+        ranks[query] = np.nan if odd else 1 + above + (beside - 1) / 2
