@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,14 +19,16 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from maskgae.base.errors import StoppedError
+from maskgae.base.errors import InputError, StoppedError
 from maskgae.base.rng import stream
 from maskgae.base.settings import Settings
 from maskgae.data import Graph
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.method import Validation
 from maskgae.nn.network import MaskGAENet
-from maskgae.training import Trainer
+from maskgae.run.agreement import digests
+from maskgae.run.source import Source, read
+from maskgae.training import Trainer, heartbeat
 from maskgae.training.parallel import RankedCheckpoints, Ranks, ranks
 from maskgae.training.state import Snapshot
 from maskgae.training.steps import Steps
@@ -97,6 +100,45 @@ def _rank(rank: int, folder: Path, work: Callable[..., None], *args: Any) -> Non
     dist.destroy_process_group()
 
 
+def _compare(path: Path, changed: bool) -> None:
+    here = ranks()
+    given = {"edges": "a", "--dim": "64" if changed and here.rank else "None"}
+    try:
+        here.check_same(given)
+        path.write_text("the same")
+    except InputError as error:
+        path.write_text(str(error))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("changed", [False, True])
+def test_ranks_that_were_given_different_things_all_end(tmp_path: Path, changed: bool) -> None:
+    both_ranks(_compare, tmp_path, changed)
+    said = "rank 1 was given other --dim than rank 0: give all ranks the same files and the same"
+    for rank in range(2):
+        text = (tmp_path / f"{rank}.npz").read_text()
+        assert text.startswith(said) if changed else text == "the same"
+
+
+def test_a_digest_tells_what_ranks_were_given_apart(tmp_path: Path) -> None:
+    edges = [(0, 1), (1, 2), (2, 3)]
+    x = np.eye(4, dtype=np.float32)
+    wishes = {"set": {"mask.p": 0.5}, "dim": None}
+    given = digests(read(edges, features=x), **wishes)
+    every = wishes | {"set": {"mask.p": 0.5, "training.checkpoint_every": "9"}}
+    assert digests(read(edges, features=x), **every) == given
+
+    def other(source: Source, **more: Any) -> list[str]:
+        found = digests(source, **wishes | more)
+        return [name for name in given if found[name] != given[name]]
+
+    assert other(read([*edges[:2], (1, 3)], features=x)) == ["edges"]
+    assert other(read(edges, features=2 * x)) == ["features"]
+    assert other(read([("a", "b"), ("b", "c"), ("c", "d")], features=x)) == ["ids"]
+    assert other(read(edges, features=x), dim=3) == ["--dim"]
+    assert other(read(edges, features=x), set={}) == ["--set"]
+
+
 def _train(path: Path, graph: Graph, validation: Validation, settings: Settings) -> None:
     net = MaskGAENet.for_graph(graph, settings)
     trainer = Trainer(net, graph, validation, stream(0))
@@ -136,6 +178,28 @@ def test_only_rank_0_saves_and_all_stop_together(
     with pytest.raises(StoppedError, match="with the other ranks"):
         follower.save(Snapshot({}, {}))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("other", ["hangs", "beats", "has left"])
+def test_a_rank_that_hangs_is_noticed(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "PATIENCE", 5)
+    store, said = dist.HashStore(), []
+    ended = threading.Event()
+
+    def end(code: int) -> None:
+        ended.set()
+        raise RuntimeError("nothing comes after it")
+
+    monkeypatch.setattr(os, "_exit", end)
+    with heartbeat.heartbeat(store, 0, 2, said.append):
+        store.add("left/1", int(other == "has left"))
+        for _ in range(20):
+            store.add("beats/1", int(other == "beats"))
+            time.sleep(0.01)
+        assert ended.wait(5 if other == "hangs" else 0) is (other == "hangs")
+    assert [text[:21] for text in said] == ["rank 1 has not moved "] * (other == "hangs")
+    assert store.add("left/0", 0) == (other != "hangs")
 
 
 # From here on real commands under torchrun.
@@ -191,6 +255,37 @@ def test_a_killed_rank_costs_nothing_but_time(edges: Path, tmp_path: Path) -> No
     assert "going on from" in finish(process)
     calm, killed = (load_file(tmp_path / name / "model.safetensors") for name in ("calm", "killed"))
     assert all(killed[name].equal(value) for name, value in calm.items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("differs", ["the file", "the command", "one file is missing"])
+def test_ranks_with_different_files_end_within_seconds(
+    edges: Path, tmp_path: Path, differs: str
+) -> None:
+    other = edges.with_name("other.csv")
+    other.write_text(edges.read_text() + "n0,n77\n")
+    own = {"the file": f"{other} 16", "the command": f"{edges} 8", "one file is missing": "no 16"}
+    script = tmp_path / "rank.sh"
+    script.write_text(
+        f'if [ "$RANK" = 1 ]; then set {own[differs]}; else set {edges} 16; fi\n'
+        f'"{sys.executable}" -m maskgae fit $1 --dim $2 --out "{tmp_path / "run"}" '
+        f'{" ".join(QUICK)} >"{tmp_path}/$RANK" 2>&1\n'
+        f'code=$?; echo "code $code" >>"{tmp_path}/$RANK"; exit $code\n'
+    )
+    started = time.monotonic()
+    process = torchrun("--standalone", "--nproc-per-node", 2, "--no-python", "sh", script)
+    process.communicate(timeout=120)
+    assert process.returncode != 0 and time.monotonic() - started < 120
+    said = [
+        (tmp_path / str(rank)).read_text() for rank in range(2) if (tmp_path / str(rank)).exists()
+    ]
+    assert "Traceback" not in "".join(said)
+    names = {"the file": "edges", "the command": "--dim"}
+    if differs in names:
+        for text in said:
+            assert f"error: rank 1 was given other {names[differs]}" in text, said
+    else:
+        assert "no does not exist" in said[1] and "lost the connection" in said[0], said
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ from maskgae.evaluation.scorer import Scorer
 from maskgae.nn.network import MaskGAENet
 from maskgae.run import files
 from maskgae.run import folder as folders
+from maskgae.run.agreement import digests
 from maskgae.run.callbacks import Callback, Callbacks
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.labels import add_label_metrics
@@ -95,7 +96,8 @@ def fit(
     if restarted() and place is not None:  # torchrun has lost a rank and started all again
         force = force and folders.may_start_again(place)
         resume = not force
-    with launched(device) as (here, own_device):
+    callback = Callbacks(callbacks)
+    with launched(device, callback.on_notice) as (here, own_device):
         request = _Request(
             settings=settings or {},
             preset=preset,
@@ -105,7 +107,7 @@ def fit(
             start=None if start is None else files.load_weights(Path(start)),
             device=own_device,
             resume=resume,
-            callback=Callbacks(callbacks),
+            callback=callback,
         )
         if not here.leads:
             return request.follow(_source(source), here, place)
@@ -154,6 +156,7 @@ class _Request:
 
     def lead(self, source: Source, here: Ranks, place: Path | None) -> Run:
         """Rank 0, or the only one: all of it."""
+        self.check_same(source, here)
         if source.graph.num_pairs == 0:
             raise InputError(f"{source.graph.name} has no edges: there is nothing to learn from")
         plan = self.plan(source.graph)
@@ -175,6 +178,7 @@ class _Request:
 
     def follow(self, source: Source, here: Ranks, place: Path | None) -> Run:
         """What the other ranks do: their part of training and embedding."""
+        self.check_same(source, here)
         settings: Settings | None = here.agreed(None)
         if settings is None:  # rank 0 has found the run complete
             return Run(MaskGAENet.for_graph(source.graph, Settings()), source)
@@ -184,6 +188,14 @@ class _Request:
         fitted = method.fit(task.train, task.validation(settings), Stream(settings.seed))
         _embedded(fitted.net, task.graph, here)
         return Run(fitted.net, source.with_graph(task.graph))
+
+    def check_same(self, source: Source, here: Ranks) -> None:
+        """Compares what the ranks were given, before one of them waits for what never comes."""
+        if here.alone:
+            return
+        wishes: dict[str, Any] = {"set": self.settings, "preset": self.preset, "dim": self.dim}
+        wishes |= {"holdout": self.holdout, "batch-pairs": self.batch_pairs, "resume": self.resume}
+        here.check_same(digests(source, **wishes, start=self.start))
 
     def plan(self, graph: Graph) -> Plan:
         """Settings for the graph, and whether they fit the memory."""

@@ -28,19 +28,20 @@ def identity_of(
     return {
         **{key: value for key, value in settings.flat().items() if key not in WITHOUT_EFFECT},
         "the number of nodes": graph.num_nodes,
-        "the training edges": _digest(graph.pairs),
-        "the edge weights": _digest(*(() if graph.weights is None else (graph.weights,))),
-        "the features": _digest(*_feature_tensors(graph.inputs)),
-        "the held-out edges": _digest(*held_out),
-        "the weights to start from": _digest(*net.state_dict().values()),
+        "the training edges": digest_of(graph.pairs),
+        "the edge weights": digest_of(*(() if graph.weights is None else (graph.weights,))),
+        "the features": digest_of(*feature_tensors(graph.inputs)),
+        "the held-out edges": digest_of(*held_out),
+        "the weights to start from": digest_of(*net.state_dict().values()),
     }
 
 
-def _feature_tensors(features: Features | None) -> list[Tensor]:
+def feature_tensors(features: Features | None) -> list[Tensor]:
+    """The tensors that features are made of."""
     if features is None:
         return []
     if isinstance(features, JoinedFeatures):
-        return [tensor for part in features.parts for tensor in _feature_tensors(part)]
+        return [tensor for part in features.parts for tensor in feature_tensors(part)]
     if isinstance(features, SparseFeatures):
         rows = features.by_row
         values = [] if rows.values is None else [rows.values]
@@ -48,7 +49,8 @@ def _feature_tensors(features: Features | None) -> list[Tensor]:
     return [features.dense()]
 
 
-def _digest(*tensors: Tensor) -> str:
+def digest_of(*tensors: Tensor) -> str:
+    """A short text that stands for the content of tensors."""
     digest = hashlib.blake2b(digest_size=8)
     for tensor in tensors:
         digest.update(f"{tensor.dtype} {list(tensor.shape)}".encode())

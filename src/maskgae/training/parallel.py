@@ -11,7 +11,7 @@ Without ``torchrun`` there is one rank, and everything here does nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,6 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 from maskgae.base.errors import InputError, RunError, StoppedError
 from maskgae.base.rng import Stream
 from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.heartbeat import heartbeat
 from maskgae.training.state import Snapshot
 
 #: How long a rank waits for another. One that dies is noticed at once; one that reads a large
@@ -103,6 +104,26 @@ class Ranks:
         dist.broadcast_object_list(box)
         return box[0]
 
+    def check_same(self, given: Mapping[str, str]) -> None:
+        """Ends every rank where one was given something else than rank 0.
+
+        Args:
+            given: a digest of each thing, by what it is called.
+        """
+        if self.alone:
+            return
+        found: list[Any] = [None] * self.world
+        dist.all_gather_object(found, dict(given))
+        for rank, theirs in enumerate(found):
+            names = [
+                name for name in {**found[0], **theirs} if theirs.get(name) != found[0].get(name)
+            ]
+            if names:
+                raise InputError(
+                    f"rank {rank} was given other {', '.join(names[:4])} than rank 0: give all "
+                    "ranks the same files and the same command"
+                )
+
     def align(self, net: nn.Module) -> None:
         """Gives every rank the running statistics of rank 0."""
         for buffer in () if self.alone else net.buffers():
@@ -137,8 +158,14 @@ def local_ranks() -> int:
 
 
 @contextmanager
-def launched(device: str) -> Iterator[tuple[Ranks, str]]:
+def launched(
+    device: str, notice: Callable[[str], None] = lambda text: None
+) -> Iterator[tuple[Ranks, str]]:
     """Joins the other ranks where torchrun started several; gives the rank and its device.
+
+    Args:
+        device: where to compute; of ``cuda`` each rank takes its own.
+        notice: told, in a line, where another rank hangs, which ends this one.
 
     Raises:
         RunError: if another rank is lost on the way.
@@ -151,8 +178,9 @@ def launched(device: str) -> Iterator[tuple[Ranks, str]]:
         torch.cuda.set_device(device)
     backend = "nccl" if device.startswith("cuda") else "gloo"
     try:
-        _meet(backend)
-        yield ranks(), device
+        store, here = _meet(backend), ranks()
+        with heartbeat(store, here.rank, here.world, notice):
+            yield here, device
     except RuntimeError as error:
         if not any(word in str(error).lower() for word in ("gloo", "nccl", "connection", "peer")):
             raise
@@ -166,12 +194,16 @@ def launched(device: str) -> Iterator[tuple[Ranks, str]]:
             dist.destroy_process_group()
 
 
-def _meet(backend: str) -> None:
-    """Finds the other ranks, under a name of this attempt: the last one's addresses are dead."""
+def _meet(backend: str) -> Any:
+    """Finds the other ranks under a name of this attempt, as the last one's addresses are dead.
+
+    Gives the store that they share.
+    """
     store, rank, world = next(dist.rendezvous("env://", timeout=PATIENCE))  # type: ignore[attr-defined]
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     store = dist.PrefixStore(f"maskgae/attempt/{attempt}", store)  # type: ignore[attr-defined]
     dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=PATIENCE)
+    return store
 
 
 class RankedCheckpoints(Checkpoints):
