@@ -10,7 +10,7 @@ from maskgae.base.errors import InputError, RunError
 from maskgae.base.rng import stream
 from maskgae.data import Graph
 from maskgae.evaluation import ranking
-from maskgae.evaluation.ranking import Ranking, full_ranking
+from maskgae.evaluation.ranking import Ranking, full_ranking, left_out
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -85,6 +85,21 @@ def test_it_equals_a_plain_loop(block: int, levels: int, monkeypatch: pytest.Mon
     found = full_ranking(lambda nodes: table[nodes], pairs, known, stream(0))
     ours = zip(*found.asked.tolist(), found.ranks.tolist(), strict=True)
     assert {(u, v): rank for u, v, rank in ours} == plain_ranks(table, pairs, known)
+
+
+def test_precision_is_that_of_the_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(0)
+    whole = Graph.from_edges(torch.randint(0, 30, (2, 120), generator=generator), 30)
+    held_out = torch.arange(whole.num_pairs) % 3 == 0
+    pairs, seen = whole.pairs[:, held_out], whole.subgraph(~held_out)
+    table = torch.rand(30, 30, generator=generator)
+    found = full_ranking(lambda nodes: table[nodes], pairs, whole, stream(0)).precision(12)
+    lists = table.clone()
+    lists[left_out(seen, torch.arange(30))] = -torch.inf
+    best = lists.topk(12, dim=1).indices
+    hits = whole.contains(torch.stack([torch.arange(30).repeat_interleave(12), best.flatten()]))
+    shares = hits.view(30, 12).double().cumsum(1).mean(0) / torch.arange(1, 13)
+    assert found == pytest.approx(shares.tolist())
 
 
 def test_large_graphs_are_asked_from_a_stated_sample(monkeypatch: pytest.MonkeyPatch) -> None:

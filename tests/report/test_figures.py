@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from maskgae.evaluation.calibration import calibration_bins
 from maskgae.report import figures
 from maskgae.report.palette import PALETTE, SYMBOLS
 
@@ -26,7 +27,7 @@ def test_long_histories_are_thinned() -> None:
 
 
 def test_calibration_weighs_both_classes_alike() -> None:
-    rows = figures.calibration_bins(np.full(10, 0.75), np.full(1000, 0.75))
+    rows = calibration_bins(np.full(10, 0.75), np.full(1000, 0.75))
     (row,) = rows
     assert row["observed"] == pytest.approx(0.5)
     assert row["predicted"] == pytest.approx(0.75)
@@ -35,7 +36,7 @@ def test_calibration_weighs_both_classes_alike() -> None:
 
 
 def test_calibration_of_no_scores_is_empty() -> None:
-    assert figures.calibration_bins(np.array([]), np.array([])) == []
+    assert calibration_bins(np.array([]), np.array([])) == []
 
 
 def test_histogram_counts_every_score() -> None:

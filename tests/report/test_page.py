@@ -144,3 +144,12 @@ def test_a_sample_holds_the_ends_of_the_links(
 def test_rows_must_fit_the_ids() -> None:
     with pytest.raises(InputError, match="20 ids and 3 rows"):
         make_report(embedding=np.eye(3))
+
+
+def test_the_page_says_what_to_expect_of_its_numbers() -> None:
+    page = " ".join(render(make_report(), Stream(0)).split())
+    assert "Brier score 0.062" in page
+    assert "25.0 % of the first and 12.5 % of the first 2 links per node" in page
+    assert "as the test hid, 1,200" in page
+    silent = render(make_report(record={}), Stream(0))
+    assert "Brier" not in silent and "held-out edges: what" not in silent

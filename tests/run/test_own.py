@@ -67,6 +67,22 @@ def fitted(files: Path) -> Path:
     return out
 
 
+def test_links_are_printed_where_no_file_is_named(fitted: Path, tmp_path: Path) -> None:
+    said = run("links", fitted, "--top", "2", "--node", "007", "--node", "a,b")
+    lines = said.splitlines()
+    assert lines[0].split() == ["source", "target", "chance", "precision"]
+    assert [line.split()[0] for line in lines[1:5]] == ["007", "007", "a,b", "a,b"]
+    assert "validation pairs; Brier score at the test" in said
+    assert "expect it where as many links are missing" in said
+    assert max(map(len, lines)) <= 80
+    listed = tmp_path / "some.txt"
+    listed.write_text("007\na,b\n007\n")
+    assert run("links", fitted, "--top", "2", "--nodes-from", listed) == said
+    record = json.loads((fitted / "metrics.json").read_text())
+    assert 0 < record["facts"]["brier"] < 0.5 and record["facts"]["reliability"]
+    assert record["facts"]["test_pairs"] == 70
+
+
 def test_the_run_folder_is_complete(fitted: Path) -> None:
     names = {path.name for path in fitted.iterdir()}
     assert names == {
@@ -211,6 +227,7 @@ def test_other_bad_input(fitted: Path, files: Path, tmp_path: Path) -> None:
         (("embed", fitted, "--out", tmp_path / "z.xls"), r"\.xls"),
         (("embed", fitted, "--edges", files / "edges.csv", "--out", tmp_path / "z.csv"), "--nodes"),
         (("links", fitted, "--node", "nobody", "--out", tmp_path / "l.csv"), "nobody"),
+        (("links", fitted, "--nodes-from", tmp_path / "absent.txt"), "absent.txt"),
     ]
     for arguments, words in cases:
         with pytest.raises(InputError, match=words):

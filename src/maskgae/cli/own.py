@@ -11,6 +11,7 @@ import typer
 from maskgae.base.errors import InputError, StoppedError
 from maskgae.base.files import check_readable
 from maskgae.cli import screen
+from maskgae.cli.answers import explain, show_links
 from maskgae.cli.app import app
 from maskgae.cli.options import (
     Assignments,
@@ -166,18 +167,45 @@ def embed(
 @app.command()
 def links(
     run: RunFolder,
-    out: OutFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Parquet, CSV, TSV, NPZ or NPY; printed without.", metavar="FILE"
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(help="Links per node, at most.", min=1)] = 10,
     node: Annotated[
         list[str] | None, typer.Option("--node", help="Only of this node; repeatable.")
     ] = None,
+    nodes_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--nodes-from", help="Only of the nodes in this file, one per line.", metavar="FILE"
+        ),
+    ] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
-    """Write the highest-scored missing links of each node."""
-    check_readable(run)
-    found = opened(run, out, threads).links(top, node or None)
-    _write_scores(out, found, "links", spreadsheet_safe)
+    """List the highest-scored missing links of each node."""
+    check_readable(run, nodes_from)
+    saved = opened(run, out, threads)
+    found = saved.links(top, _asked(node, nodes_from))
+    if out is None:
+        show_links(saved, found)
+        return
+    _write_scores(saved, out, found, "links", spreadsheet_safe)
+
+
+def _asked(nodes: list[str] | None, listed: Path | None) -> list[Any] | None:
+    """The nodes to ask about, each once; none where all are meant."""
+    from maskgae.io import read_ids
+
+    if listed is None:
+        return nodes or None
+    names = [str(name) for name in read_ids(listed).tolist()]
+    if not names:
+        raise InputError(f"{listed} names no node: write one per line")
+    return list(dict.fromkeys([*(nodes or []), *names]))
 
 
 @app.command()
@@ -200,7 +228,7 @@ def score(
     source, target = read_id_pairs(pairs, **reading(read))
     scores = saved.score(np.stack([source.astype(object), target.astype(object)], axis=1))
     columns = {"source": source, "target": target, "score": scores}
-    _write_scores(out, columns, "scores", spreadsheet_safe)
+    _write_scores(saved, out, columns, "scores", spreadsheet_safe)
 
 
 @app.command()
@@ -222,9 +250,11 @@ def opened(run: Path, out: Path | None, threads: int) -> Any:
     return Run.load(run)
 
 
-def _write_scores(out: Path, columns: dict[str, Any], what: str, spreadsheet_safe: bool) -> None:
+def _write_scores(
+    run: Any, out: Path, columns: dict[str, Any], what: str, spreadsheet_safe: bool
+) -> None:
     from maskgae.io import write_table
 
     write_table(out, columns, spreadsheet_safe=spreadsheet_safe)
     screen.written(f"{columns['score'].size:,} {what}", out)
-    screen.out.print("score: the chance of an edge, where edges and negative samples are as many")
+    explain(run)

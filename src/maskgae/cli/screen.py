@@ -150,23 +150,24 @@ def row(text: str) -> None:
     out.print(Text(printable(text)), no_wrap=True, overflow="ellipsis")
 
 
-def listing(columns: Mapping[str, Sequence[Any]]) -> None:
-    """Prints columns side by side; the last one is numbers.
+def listing(words: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[str]]) -> None:
+    """Prints columns of a user's words, then columns of numbers.
 
     On a terminal long words are cut to its width, elsewhere they stay whole.
     """
-    *words, (number, values) = columns.items()
-    shown = [(head, [printable(cell) for cell in cells]) for head, cells in words]
-    room = out.width - 2 * len(words) - max(map(len, [number, *values]))
-    widths = []
-    for left, (head, cells) in zip(range(len(shown), 0, -1), shown, strict=True):
-        longest = max(map(cell_len, [head, *cells]))
-        widths.append(min(longest, room // left) if out.is_terminal else longest)
-        room -= widths[-1]
-    rows = zip(*(cells for _, cells in shown), strict=True)
-    for row, value in zip([[head for head, _ in shown], *rows], [number, *values], strict=True):
-        cells = [_fitted(cell, width) for cell, width in zip(row, widths, strict=True)]
-        out.print(Text("  ".join([*cells, value])), soft_wrap=True)
+    texts = [[head, *map(printable, cells)] for head, cells in words.items()]
+    values = [[head, *cells] for head, cells in numbers.items()]
+    sizes = [max(map(len, column)) for column in values]
+    room = out.width - sum(sizes) - 2 * (len(texts) + len(values) - 1)
+    widths: list[int] = []
+    for left, column in zip(range(len(texts), 0, -1), texts, strict=True):
+        longest = max(map(cell_len, column))
+        share = (room - sum(widths)) // left
+        widths.append(min(longest, share) if out.is_terminal else longest)
+    for row in zip(*texts, *values, strict=True):
+        cells = [_fitted(word, width) for word, width in zip(row, widths, strict=False)]
+        right = zip(row[len(texts) :], sizes, strict=True)
+        out.print(Text("  ".join([*cells, *(v.rjust(size) for v, size in right)])), soft_wrap=True)
 
 
 def _fitted(word: str, width: int) -> str:

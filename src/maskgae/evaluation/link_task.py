@@ -22,6 +22,7 @@ from maskgae.base.sizes import CACHE_PAIRS
 from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit, joined
+from maskgae.evaluation.calibration import calibration
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
 from maskgae.evaluation.method import (
     FittedScores,
@@ -109,6 +110,13 @@ class Contest:
             row |= hard_metrics(positive.numpy(), rest[self.hard].numpy())
         return row
 
+    def calibration(self, probabilities: Tensor) -> dict[str, Any]:
+        """Whether the probabilities of test pairs and even negative samples mean what they say."""
+        found = probabilities.double().cpu().numpy()
+        return calibration(
+            found[: self.positives], found[self.positives : self.positives + self.negatives]
+        )
+
 
 @dataclass(frozen=True)
 class LinkResult(Generic[ScoresLinks]):
@@ -156,20 +164,25 @@ def link_task(
     messages = split.messages(settings.split.message_edges)
     hard = settings.split.hard_negatives
     contest = Contest.of(split, graph, messages, hard, stream.at("hard"))
-    before = untrained(split.train, stream)
+    before, told = untrained(split.train, stream), dict[str, Any]()
     if graph.num_nodes > RANKED_NODES:
         rows = {name: contest.row(s) for name, s in _scores(fitted, before, messages, contest)}
     else:
         z = F.normalize(before.embed(messages), dim=1)
         columns = Columns.of(messages, opened(fitted, messages), _shown_rules(messages))
         board, ends = Board(columns, scorers, z), ranked_ends(fitted)
-        rows = _rows(board, contest, split, graph, stream.at("ranking"), ends)
+        rows, told = _rows(board, contest, split, graph, stream.at("ranking"), ends)
     outcome = Outcome(
         seed=settings.seed,
         metrics=rows.pop("method"),
         sanity=rows,
         audit={**audit, **mask_facts(fitted.facts)},
-        facts={**fitted.facts, **scorers["method"].summary()},
+        facts={
+            **fitted.facts,
+            **scorers["method"].summary(),
+            **told,
+            "test_pairs": split.test.shape[1],
+        },
         time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
     )
     return LinkResult(outcome, fitted, scorers["method"])
@@ -232,13 +245,18 @@ def _rows(
     graph: Graph,
     stream: Stream,
     ends: int | None,
-) -> dict[str, Metrics]:
-    """The metrics of every row on the same test pairs: AUC and the like, hard ones, ranking."""
+) -> tuple[dict[str, Metrics], dict[str, Any]]:
+    """The metrics of every row on the same test pairs, and what to expect of the method's."""
     ranked = full_rankings(board.rows, split.test, graph, stream, ends)
-    return {
-        name: {**contest.row(scores), **ranked[name].metrics()}
-        for name, scores in board.pairs(contest.pairs).items()
+    scored = board.pairs(contest.pairs)
+    rows: dict[str, Metrics] = {
+        name: {**contest.row(scores), **ranked[name].metrics()} for name, scores in scored.items()
     }
+    scorer = board.scorers["method"]
+    told: dict[str, Any] = {"precision": ranked["method"].precision()}
+    if scorer.facts:  # else its probabilities were calibrated on nothing
+        told |= contest.calibration(scorer.probability(scored["method"]))
+    return rows, told
 
 
 def _scores(

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -75,6 +76,25 @@ class Ranking:
             if self.num_nodes > k:
                 result[f"rank_hits@{k}"] = float((self.ranks <= k).double().mean())
         return result
+
+    def precision(self, most: int = 50) -> list[float]:
+        r"""What share of every node's first k links are held-out pairs, k from 1 to ``most``.
+
+        A rank knows no other held-out partner of its end; in the list these stand too, so the
+        i-th best of them is i - 1 places further down. A sample of ends stands for all.
+
+        >>> asked = torch.tensor([[0, 0, 1], [2, 3, 2]])
+        >>> Ranking(asked, torch.tensor([1.0, 1.0, 2.0]), 4, 3).precision(2)
+        [0.25, 0.375]
+        """
+        order = np.lexsort((self.ranks.numpy(), self.asked[0].numpy()))
+        ends = self.asked[0].numpy()[order]
+        better = np.arange(ends.size) - np.searchsorted(ends, ends)
+        place = np.ceil(self.ranks.numpy()[order]) + better
+        most = min(most, self.num_nodes - 1)
+        hits = np.bincount(place.astype(np.int64), minlength=most + 1)[1 : most + 1].cumsum()
+        scale = self.possible / (self.ranks.numel() * self.num_nodes)
+        return [float(h * scale / k) for k, h in enumerate(hits, start=1)]
 
 
 def full_ranking(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskgae.base.display import METRIC_NAMES, ROW_NAMES
+from maskgae.evaluation.calibration import calibration_bins
 from maskgae.report.markup import label
 from maskgae.report.palette import EDGE, NEUTRAL, NON_EDGE
 
@@ -21,7 +22,6 @@ MAX_EPOCHS = 2000
 #: As many points as a browser moves smoothly.
 MAX_POINTS = 20_000
 BINS = 40
-CALIBRATION_BINS = 10
 #: Where the logarithm of a degree begins; what is smaller is drawn there.
 LEAST_DEGREE = 0.5
 
@@ -116,47 +116,6 @@ def score_histogram(positive: NDArray[Any], negative: NDArray[Any]) -> Figure:
     figure["layout"] |= {"barmode": "overlay", "bargap": 0, "showlegend": True}
     figure["layout"]["xaxis"] |= {"range": [0, 1]}
     return figure
-
-
-def calibration_bins(positive: NDArray[Any], negative: NDArray[Any]) -> list[dict[str, float]]:
-    """Mean prediction and share of edges in each tenth of the scale, both classes weighing alike.
-
-    >>> rows = calibration_bins(np.array([0.95, 0.95]), np.array([0.95, 0.05, 0.05, 0.05]))
-    >>> [(round(row["predicted"], 2), row["observed"]) for row in rows]
-    [(0.05, 0.0), (0.95, 0.8)]
-    """
-    scores = np.concatenate([positive, negative]).astype(np.float64)
-    is_edge = np.repeat([1.0, 0.0], [len(positive), len(negative)])
-    weights = np.where(is_edge > 0, 1 / max(len(positive), 1), 1 / max(len(negative), 1))
-    place = np.clip((scores * CALIBRATION_BINS).astype(int), 0, CALIBRATION_BINS - 1)
-    rows = []
-    for number in range(CALIBRATION_BINS):
-        inside = place == number
-        weight = weights[inside].sum()
-        if weight == 0:
-            continue
-        share = float((weights * is_edge)[inside].sum() / weight)
-        # Kish's effective count, since the two classes may weigh unlike.
-        effective = weight**2 / (weights[inside] ** 2).sum()
-        low, high = _wilson(share, float(effective))
-        rows.append(
-            {
-                "predicted": float((weights * scores)[inside].sum() / weight),
-                "observed": share,
-                "low": low,
-                "high": high,
-                "count": int(inside.sum()),
-            }
-        )
-    return rows
-
-
-def _wilson(share: float, count: float, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share."""
-    middle = share + z**2 / (2 * count)
-    half = z * (share * (1 - share) / count + z**2 / (4 * count**2)) ** 0.5
-    scale = 1 + z**2 / count
-    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
 def calibration_curve(positive: NDArray[Any], negative: NDArray[Any]) -> Figure:

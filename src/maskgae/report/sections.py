@@ -147,7 +147,11 @@ def _metrics(record: Mapping[str, Any]) -> Content | None:
 def _scores(data: ReportData) -> Content | None:
     if data.test_scores is None:
         return None
-    return {"edges": len(data.test_scores[0]), "non_edges": len(data.test_scores[1])}
+    return {
+        "edges": len(data.test_scores[0]),
+        "non_edges": len(data.test_scores[1]),
+        "brier": data.record.get("facts", {}).get("brier"),
+    }
 
 
 def _links(data: ReportData) -> Content | None:
@@ -157,7 +161,18 @@ def _links(data: ReportData) -> Content | None:
         "links": data.links[:MAX_LINKS],
         "found": len(data.links),
         "explained": bool(data.whys),
+        "precision": _precision(data.record.get("facts", {})),
     }
+
+
+def _precision(facts: Mapping[str, Any]) -> Content | None:
+    """What share of the first link per node, and of the first few, were held-out edges."""
+    known = facts.get("precision")
+    if not known:
+        return None
+    count = min(10, len(known))
+    shares = [f"{100 * known[k - 1]:.1f}" for k in (1, count)]
+    return {"first": shares[0], "all": shares[1], "count": count, "pairs": facts["test_pairs"]}
 
 
 def _metric_names(metrics: Mapping[str, Any]) -> list[str]:

@@ -98,6 +98,14 @@ class Run:
         """What was measured on held-out edges and, where there are labels, by a probe."""
         return {name: found["mean"] for name, found in self.record.get("metrics", {}).items()}
 
+    @property
+    def precision(self) -> list[float]:
+        """What share of every node's first k links were held-out edges at the test, k from 1 on.
+
+        Empty where nothing was held out or ranked.
+        """
+        return list(self.record.get("facts", {}).get("precision", ()))
+
     @cached_property
     def embedding(self) -> NDArray[np.float32]:
         """The embeddings of all nodes, with all edges for message passing, ``[N, D]``."""
