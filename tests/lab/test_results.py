@@ -9,6 +9,7 @@ import pytest
 from maskgae.lab import Outcome, Records, make_cell
 from maskgae.lab.suites import suite
 from maskgae.lab.tables.blocks import filled
+from maskgae.lab.tables.contest import contest_blocks
 from maskgae.lab.tables.results import _errors_apart, beyond_noise, result_blocks
 from maskgae.lab.tables.tuning import tuning_blocks
 
@@ -20,6 +21,11 @@ def test_tables_come_out_of_the_records(document: str) -> None:
     text = (ROOT / document).read_text()
     blocks = result_blocks(suite("all"), Records(ROOT / "results"))
     assert filled(text, blocks | tuning_blocks(Records(ROOT / "results/tune"))) == text
+
+
+def test_the_page_of_the_contest_comes_out_of_its_records() -> None:
+    text = (ROOT / "docs/contest.md").read_text()
+    assert filled(text, contest_blocks(Records(ROOT / "results"))) == text
 
 
 def test_beyond_noise() -> None:

@@ -21,7 +21,7 @@ VERBS = {
     "ingest": "maskgae.cli.ingest",
     **{
         verb: f"maskgae.lab.cli.{verb}"
-        for verb in ("evaluate", "reproduce", "ablate", "tune", "analyze")
+        for verb in ("evaluate", "reproduce", "ablate", "tune", "analyze", "contest")
     },
     **dict.fromkeys(("datasets", "presets"), "maskgae.cli.show"),
     "settings": "maskgae.lab.cli.settings",

@@ -72,6 +72,15 @@ class Cell:
         before, now = flat(type(self.own)()), flat(self.own)
         return {key: now[key] for key in sorted(now) if now[key] != before[key]}
 
+    @property
+    def label(self) -> str:
+        return f"{self.task} {self.dataset} {self.method} {self.settings.mask.kind}"
+
+    def about(self) -> dict[str, Any]:
+        """What a record's line says of it."""
+        names = ("task", "dataset", "method", "preset")
+        return {name: getattr(self, name) for name in names} | {"settings": self.changed()}
+
     def digest(self) -> str:
         """Sixteen hex digits that stand for everything that decides the result.
 

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from maskgae.base.errors import InputError
 from maskgae.base.jsonl import append_json, read_lines
@@ -26,6 +26,26 @@ from maskgae.lab.record import cell_record
 Key = tuple[str, int]
 #: What a line says.
 Run = Mapping[str, Any]
+
+
+class Kept(Protocol):
+    """What is run with one seed after the other: a cell, or an entry of the contest."""
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def dataset(self) -> str: ...
+
+    @property
+    def label(self) -> str:
+        """A few words for whoever waits."""
+
+    def digest(self) -> str:
+        """Stands for everything that decides the result."""
+
+    def about(self) -> dict[str, Any]:
+        """What its lines say of it."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +76,16 @@ class Records:
             self._read[path] = stamp, _by_key(path)
         return self._read[path][1]
 
-    def load(self, cell: Cell, seed: int) -> Outcome | None:
+    def load(self, cell: Kept, seed: int) -> Outcome | None:
         """A kept run, or ``None`` where there is none that these settings would repeat."""
         run = self.runs(cell.task, cell.dataset).get((cell.digest(), seed))
         if run is None:
             return None
         return Outcome(**{item.name: run[item.name] for item in dataclasses.fields(Outcome)})
 
-    def save(self, cell: Cell, run: Outcome) -> None:
+    def save(self, cell: Kept, run: Outcome) -> None:
         """Appends a run, after whoever else is appending."""
-        about = {name: getattr(cell, name) for name in ("task", "dataset", "method", "preset")}
-        about["settings"] = cell.changed()
-        line = {"digest": cell.digest(), **dataclasses.asdict(run), "cell": about}
+        line = {"digest": cell.digest(), **dataclasses.asdict(run), "cell": cell.about()}
         path = self.path(cell.task, cell.dataset)
         with locked(path.parent, wait=True):
             append_json(path, line)

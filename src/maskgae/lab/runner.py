@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from maskgae.data.graph import Graph
 from maskgae.datasets.registry import load_dataset
@@ -15,11 +15,13 @@ from maskgae.evaluation.outcome import Outcome
 from maskgae.lab.cell import Cell
 from maskgae.lab.protocol import run_seed
 from maskgae.lab.record import cell_record
-from maskgae.lab.records import Records
+from maskgae.lab.records import Kept, Records
 from maskgae.lab.workers import answers
 
+#: A cell, or whatever else is kept.
+AnyCell = TypeVar("AnyCell", bound=Kept)
 #: Runs a cell on its graph with one seed.
-RunSeed = Callable[[Cell, Graph, int], Outcome]
+RunSeed = Callable[[Any, Any, int], Outcome]
 
 #: Keeps the graph of the cell that runs and of the one before it.
 cached_dataset: Callable[[str], Graph] = lru_cache(maxsize=2)(load_dataset)
@@ -47,12 +49,18 @@ def evaluate(
     return cell_record(cell, runs, load_s)
 
 
+def graph_of(cell: Cell) -> Graph:
+    """The graph of a cell's dataset."""
+    return cached_dataset(cell.dataset)
+
+
 def run_missing(
-    tasks: Sequence[tuple[Cell, int]],
+    tasks: Sequence[tuple[AnyCell, int]],
     records: Records,
     jobs: int = 1,
     run: RunSeed = run_seed,
-) -> Iterator[tuple[Cell, int]]:
+    load: Callable[[Any], Any] = graph_of,
+) -> Iterator[tuple[AnyCell, int]]:
     """Runs what the records lack, yielding each cell and seed as it is done.
 
     With several jobs each is a process of one thread, so a run's bits do not depend on their
@@ -61,14 +69,14 @@ def run_missing(
     """
     asked = dict.fromkeys(tasks)  # each once, in order
     missing = [(cell, seed) for cell, seed in asked if records.load(cell, seed) is None]
-    with closing(answers(partial(_run, run), missing, jobs)) as runs:
+    with closing(answers(partial(_run, run, load), missing, jobs)) as runs:
         for cell, done in runs:
             records.save(cell, done)
             yield cell, done.seed
 
 
 def _run(
-    run: Callable[[Cell, Graph, int], Outcome], task: tuple[Cell, int]
-) -> tuple[Cell, Outcome]:
+    run: RunSeed, load: Callable[[Any], Any], task: tuple[AnyCell, int]
+) -> tuple[AnyCell, Outcome]:
     cell, seed = task
-    return cell, run(cell, cached_dataset(cell.dataset), seed)
+    return cell, run(cell, load(cell), seed)

@@ -90,15 +90,13 @@ def reproduce(
             screen.out.print(f"\n{name}\n{block}", markup=False)
 
 
-def run_with_progress(
-    tasks: list[Any], records: Any, jobs: int, quiet: bool, run: Any = None
-) -> None:
+def run_with_progress(tasks: list[Any], records: Any, jobs: int, quiet: bool, **how: Any) -> None:
     """Runs what is missing behind one bar over all of it, with the time left."""
-    from maskgae.lab import run_missing, run_seed
+    from maskgae.lab import run_missing
 
     todo = [task for task in tasks if records.load(*task) is None]
     kept = len(tasks) - len(todo)
     screen.err.print(f"{kept} of {len(tasks)} runs are there, {len(todo)} to go")
     with stopped_at_once(), screen.overall_progress(quiet, len(todo)) as advance:
-        for cell, seed in run_missing(todo, records, jobs, run or run_seed):
-            advance(f"{cell.task} {cell.dataset} {cell.method} {cell.settings.mask.kind} {seed}")
+        for cell, seed in run_missing(todo, records, jobs, **how):
+            advance(f"{cell.label} {seed}")

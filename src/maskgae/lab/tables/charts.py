@@ -1,8 +1,9 @@
-"""Charts of ablations: mean and interval against the setting that was varied."""
+"""Charts of pages: what they share, and ablations with mean and interval against a setting."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,9 @@ def curve_of(label: str, x: Sequence[Any], summaries: Sequence[Any]) -> Curve:
     return Curve(label, x, [100 * s["mean"] for s in summaries], half)
 
 
-def draw_curves(
-    path: Path, curves: Sequence[Curve], title: str, x_label: str, y_label: str
-) -> list[Path]:
-    """Draws a chart as PNG and SVG beside each other and returns both paths."""
+@contextmanager
+def chart(path: Path, size: tuple[float, float]) -> Iterator[Any]:
+    """Axes to draw on, then written as PNG and SVG beside each other."""
     try:
         import matplotlib
     except ImportError:
@@ -41,7 +41,20 @@ def draw_curves(
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": "maskgae", "font.size": 10}):
-        figure, axes = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        yield axes
+        axes.spines[["top", "right"]].set_visible(False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path.with_suffix(".png"), dpi=150)
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+        plt.close(figure)
+
+
+def draw_curves(
+    path: Path, curves: Sequence[Curve], title: str, x_label: str, y_label: str
+) -> list[Path]:
+    """Draws a chart as PNG and SVG beside each other and returns both paths."""
+    with chart(path, (5.6, 3.4)) as axes:
         for colour, curve in zip(COLOURS, curves, strict=False):
             axes.errorbar(
                 curve.x,
@@ -54,13 +67,7 @@ def draw_curves(
                 markersize=4,
             )
         axes.set(title=title, xlabel=x_label, ylabel=y_label)
-        axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", alpha=0.3)
         if len(curves) > 1:
             axes.legend(frameon=False, fontsize=9)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        made = [path.with_suffix(ending) for ending in (".png", ".svg")]
-        figure.savefig(made[0], dpi=150)
-        figure.savefig(made[1], metadata={"Date": None})
-        plt.close(figure)
-    return made
+    return [path.with_suffix(ending) for ending in (".png", ".svg")]

@@ -1,0 +1,219 @@
+"""The contest's tables from kept records: everybody on each graph, and ``fit`` beside the best."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+
+from maskgae.base.display import METRIC_NAMES
+from maskgae.lab.contest.contestants import CONTESTANTS
+from maskgae.lab.contest.entry import TASK, VALIDATION
+from maskgae.lab.contest.graphs import CHOOSING
+from maskgae.lab.records import Records, Run
+from maskgae.lab.row import UNSEEN
+from maskgae.lab.tables.blocks import markdown_table
+from maskgae.lab.tables.charts import COLOURS, chart
+
+#: The columns of a graph's table, where it has them.
+METRICS = (
+    "rank_mrr",
+    "rank_hits@10",
+    "rank_hits@50",
+    "auc",
+    "ap",
+    "hard_mrr",
+    "hits@20",
+    "accuracy",
+)
+#: What ``fit`` is judged by.
+JUDGED = ("rank_hits@10", "rank_mrr")
+OURS = "maskgae"
+#: A difference below so many standard errors, or below this, is marked.
+ERRORS, POINTS = 1.0, 0.01
+HEADINGS = METRIC_NAMES | {"hard_mrr": "hard MRR", "accuracy": "label probe"}
+
+Seeds = Mapping[int, Run]
+Standing = Mapping[str, Seeds]
+
+
+def contest_blocks(records: Records) -> dict[str, str]:
+    """The tables of docs/contest.md by their names."""
+    tested = {name: standing(records, TASK, name, UNSEEN) for name in records.datasets(TASK)}
+    chosen = {name: standing(records, VALIDATION, name) for name in records.datasets(VALIDATION)}
+    tables = [f"### {_heading(name)}\n\n{_table(found)}" for name, found in tested.items()]
+    return {
+        "contest summary": _summary(tested),
+        "contest graphs": "\n\n".join(tables) or "Nothing was run yet.",
+        "contest choices": _choices(chosen),
+    }
+
+
+def standing(records: Records, task: str, dataset: str, first: int = 0) -> Standing:
+    """The runs of each contestant by seed, of the settings that it was last run with."""
+    found: dict[str, tuple[str, dict[int, Run]]] = {}
+    for (digest, seed), run in records.runs(task, dataset).items():
+        method = run["cell"]["method"]
+        if seed < first or method not in CONTESTANTS:
+            continue
+        if method not in found or found[method][0] != digest:
+            found[method] = digest, {}
+        found[method][1][seed] = run
+    return {name: found[name][1] for name in CONTESTANTS if name in found}
+
+
+def _heading(name: str) -> str:
+    return f"{name} (chosen on)" if name in CHOOSING else name
+
+
+def _table(found: Standing) -> str:
+    rows = list(_rows(found))
+    shown = [m for m in METRICS if any(m in run["metrics"] for _, runs in rows for run in runs)]
+    header = ["", "n", *(HEADINGS[name] for name in shown), "seconds", "MB"]
+    lines = []
+    for title, runs in rows:
+        done = [run for run in runs if run["metrics"]]
+        figures = [_mean([r["metrics"][m] for r in done if m in r["metrics"]]) for m in shown]
+        lines.append([title, str(len(done)), *figures, *_costs(runs)])
+    return markdown_table(header, lines)
+
+
+def _rows(found: Standing) -> Iterator[tuple[str, list[Run]]]:
+    """Each contestant's runs, and those of the rows that it brings along."""
+    for name, seeds in found.items():
+        runs, title = list(seeds.values()), CONTESTANTS[name].title
+        if CONTESTANTS[name].kind == "embedding":
+            title += f" ({Counter(r['facts'].get('scorer') for r in runs).most_common(1)[0][0]})"
+        yield f"**{title}**" if name == OURS else title, runs
+        beside = {row for run in runs for row in run["sanity"]} if name == OURS else ()
+        for row in sorted(beside):
+            yield f"its {row} alone", [_part(run, row) for run in runs if row in run["sanity"]]
+
+
+def _part(run: Run, row: str) -> Run:
+    return {**run, "metrics": run["sanity"][row], "time_s": {}}
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{100 * fmean(values):.1f}" if values else ""
+
+
+def _costs(runs: Sequence[Run]) -> list[str]:
+    if any("stopped_after_s" in run["facts"] for run in runs):
+        return ["over 40 minutes", ""]
+    seconds = [run["time_s"]["train"] for run in runs if run["time_s"]]
+    if not seconds:
+        return ["", ""]
+    return [f"{fmean(seconds):,.0f}", f"{max(run['peak_rss_mb'] for run in runs):,.0f}"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``fit`` less another on the splits they share, as fractions; no error from one split."""
+
+    other: str
+    ours: float
+    theirs: float
+    mean: float
+    error: float | None
+
+    @property
+    def below(self) -> bool:
+        """Whether it is lower than chance explains, or lower than a point."""
+        return self.mean < -ERRORS * (self.error or 0.0) or self.mean < -POINTS
+
+    def __str__(self) -> str:
+        error = "" if self.error is None else f" ± {100 * self.error:.1f}"
+        text = f"{100 * self.mean:+.1f}{error}"
+        return f"**{text}, below**" if self.below else text
+
+
+def difference(found: Standing, other: str, metric: str, ours: str = OURS) -> Difference | None:
+    """The paired difference of two contestants, or ``None`` where they share no split."""
+    both = [
+        {s: r["metrics"][metric] for s, r in found.get(n, {}).items() if metric in r["metrics"]}
+        for n in (ours, other)
+    ]
+    seeds = sorted(both[0].keys() & both[1].keys())
+    if not seeds:
+        return None
+    gains = [both[0][seed] - both[1][seed] for seed in seeds]
+    error = stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else None
+    means = [fmean(each[seed] for seed in seeds) for each in both]
+    return Difference(other, means[0], means[1], fmean(gains), error)
+
+
+def to_the_best(found: Standing, metric: str) -> Difference | None:
+    """``fit`` against the rule or embedding that it is the least ahead of."""
+    others = [name for name in found if CONTESTANTS[name].kind in ("rule", "embedding")]
+    known = [d for name in others if (d := difference(found, name, metric)) is not None]
+    return min(known, key=lambda each: each.mean, default=None)
+
+
+def _summary(tested: Mapping[str, Standing]) -> str:
+    header = ["graph", "n"]
+    for metric in JUDGED:
+        header += [f"{HEADINGS[metric]}: fit", "the best alternative", "difference, split by split"]
+    lines = []
+    for name, found in tested.items():
+        cells = [_heading(name), str(len(found.get(OURS, {})))]
+        for metric in JUDGED:
+            gap = to_the_best(found, metric)
+            if gap is None:
+                cells += ["not run yet", "", ""]
+                continue
+            best = f"{100 * gap.theirs:.1f} ({CONTESTANTS[gap.other].title})"
+            cells += [f"{100 * gap.ours:.1f}", best, str(gap)]
+        lines.append(cells)
+    return markdown_table(header, lines)
+
+
+def _choices(chosen: Mapping[str, Standing]) -> str:
+    """What was asked before the test: whether rules are combined with the network."""
+    shown = (*JUDGED, "auc")
+    header = ["graph", "n"]
+    header += [f"{HEADINGS[m]}: {way}" for m in shown for way in ("network", "combined", "gain")]
+    lines = []
+    for name, found in chosen.items():
+        gains = [difference(found, "maskgae-network", metric) for metric in shown]
+        if all(gain is None for gain in gains):
+            continue
+        cells = [name, str(len(found[OURS].keys() & found["maskgae-network"].keys()))]
+        for gain in gains:
+            assert gain is not None
+            cells += [f"{100 * gain.theirs:.1f}", f"{100 * gain.ours:.1f}", str(gain)]
+        lines.append(cells)
+    return markdown_table(header, lines)
+
+
+def draw_contest(records: Records, path: Path) -> list[Path]:
+    """A row for each graph: ``fit``, the best alternative and all the others."""
+    tested = {name: standing(records, TASK, name, UNSEEN) for name in records.datasets(TASK)}
+    metric, found = JUDGED[0], {n: s for n, s in tested.items() if to_the_best(s, JUDGED[0])}
+    names = sorted(found, key=lambda name: _level(found[name], OURS, metric))
+    kinds = (("rule", COLOURS[4], "rules"), ("embedding", COLOURS[5], "embeddings"))
+    with chart(path, (6.4, 1.2 + 0.3 * len(names))) as axes:
+        for kind, colour, label in kinds:
+            others = [
+                (_level(found[name], other, metric), height)
+                for height, name in enumerate(names)
+                for other in found[name]
+                if CONTESTANTS[other].kind == kind
+            ]
+            x, y = [level for level, _ in others], [height for _, height in others]
+            axes.scatter(x, y, s=18, color=colour, alpha=0.7, label=label)
+        ours = [_level(found[name], OURS, metric) for name in names]
+        axes.scatter(ours, range(len(names)), s=42, color=COLOURS[0], label="maskgae fit")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_xlabel(f"{HEADINGS[metric]}, percent")
+        axes.grid(axis="x", alpha=0.3)
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
+    return [path.with_suffix(ending) for ending in (".png", ".svg")]
+
+
+def _level(found: Standing, name: str, metric: str) -> float:
+    values = [r["metrics"][metric] for r in found[name].values() if metric in r["metrics"]]
+    return 100 * fmean(values) if values else math.nan
