@@ -8,8 +8,8 @@ import torch
 from maskgae.base.rng import Stream
 from maskgae.data.splits import split_links
 from maskgae.datasets.generated import generate
+from maskgae.evaluation.contest import Contest
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.link_task import Contest
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.lab import METHODS, evaluate, make_cell
 from maskgae.lab.methods import BASELINES

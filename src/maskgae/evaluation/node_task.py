@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -61,6 +62,7 @@ class Judge:
             )
         return row
 
+    @cached_property
     def feature_rows(self) -> dict[str, Metrics]:
         """The baselines that need no network: raw features and SGC features (smoothed twice)."""
         if self.graph.features is None:
@@ -92,6 +94,7 @@ def node_task(
     graph: Graph,
     settings: Settings,
     on_epoch: OnEpoch | None = None,
+    judge: Judge | None = None,
 ) -> Outcome:
     """Fits a method on all but the validation pairs of a graph and judges it by the labels.
 
@@ -101,9 +104,10 @@ def node_task(
         graph: with labels.
         settings: the seed, the probe, the share of pairs that training is stopped on.
         on_epoch: called after every epoch.
+        judge: one for the same graph, probe and seed, where there is one already.
     """
     stream = Stream(settings.seed)
-    judge = Judge(settings.probe, graph, stream)
+    judge = judge or Judge(settings.probe, graph, stream)
     # Supervised methods learn from the nodes that the probe learns from.
     graph = replace(graph, node_split=judge.split)
     split = hold_out(graph, settings.split.val, stream.at("split"))
@@ -112,7 +116,7 @@ def node_task(
     fitted = method.fit(split.train, validation_pairs(split, settings), stream, on_epoch)
     trained = time.perf_counter()
     before = untrained(graph, stream).embed(graph)
-    sanity = {**judge.feature_rows(), "untrained": judge.embedding(before.numpy())}
+    sanity = {**judge.feature_rows, "untrained": judge.embedding(before.numpy())}
     return Outcome(
         seed=settings.seed,
         metrics=judge.fitted(fitted),

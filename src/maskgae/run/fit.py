@@ -25,6 +25,7 @@ from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, split_links
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.audit import audit_split
+from maskgae.evaluation.contest import Ground
 from maskgae.evaluation.link_task import LinkResult, link_task, selection_pairs
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.outcome import Outcome, forget_peak
@@ -320,9 +321,8 @@ def _trained(
         outcome = Outcome(settings.seed, {}, {}, {}, fitted.facts, times)
         return LinkResult(outcome, fitted, Scorer.bare())
     audit, untrained = audit_split(task.graph, task.split), MaskGAEMethod(settings).untrained
-    return link_task(
-        method, untrained, task.graph, task.split, settings, audit=audit, on_epoch=on_epoch
-    )
+    ground = Ground.of(task.graph, task.split, settings)
+    return link_task(method, untrained, ground, settings, audit=audit, on_epoch=on_epoch)
 
 
 def _embedded(net: MaskGAENet, graph: Graph, here: Ranks) -> Any:

@@ -28,7 +28,7 @@ def add_label_metrics(
         graph, embedding = _sampled(graph, embedding, stream.at("judged"))
     try:
         judge = Judge(settings.probe, graph, stream)
-        rows = {"": judge.embedding(embedding), **judge.feature_rows()}
+        rows = {"": judge.embedding(embedding), **judge.feature_rows}
     except InputError as error:  # too few labels to judge by: the training is not lost for that
         record["protocol"]["probe"] = f"left out: {error}"
         return
