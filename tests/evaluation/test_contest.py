@@ -8,7 +8,7 @@ import torch
 from maskgae.base.rng import Stream
 from maskgae.data.splits import split_links
 from maskgae.datasets.generated import generate
-from maskgae.evaluation.contest import Contest
+from maskgae.evaluation.ground import Contest
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.lab import METHODS, evaluate, make_cell

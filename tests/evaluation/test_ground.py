@@ -6,7 +6,7 @@ import pytest
 
 from maskgae.base.settings import Settings
 from maskgae.datasets.generated import generate
-from maskgae.evaluation.contest import Ground
+from maskgae.evaluation.ground import Ground
 from maskgae.lab import Cell, run_seed
 from maskgae.lab.protocol import _ground, _judge
 

@@ -9,17 +9,20 @@ import pytest
 from maskgae.lab import Outcome, Records, make_cell
 from maskgae.lab.suites import suite
 from maskgae.lab.tables.blocks import filled
+from maskgae.lab.tables.compare import beyond_noise
 from maskgae.lab.tables.contest import contest_blocks
-from maskgae.lab.tables.results import _errors_apart, beyond_noise, result_blocks
+from maskgae.lab.tables.methods import method_blocks
+from maskgae.lab.tables.results import _errors_apart, result_blocks
 from maskgae.lab.tables.tuning import tuning_blocks
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/results.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/results.md", "docs/methods.md"])
 def test_tables_come_out_of_the_records(document: str) -> None:
     text = (ROOT / document).read_text()
-    blocks = result_blocks(suite("all"), Records(ROOT / "results"))
+    records = Records(ROOT / "results")
+    blocks = result_blocks(suite("all"), records) | method_blocks(suite("methods"), records)
     assert filled(text, blocks | tuning_blocks(Records(ROOT / "results/tune"))) == text
 
 
@@ -33,7 +36,7 @@ def test_beyond_noise() -> None:
     # Standard errors 0.005 and 0.001: twice their sum in squares is 0.0102.
     assert beyond_noise(ours, {"mean": 0.8405, "std": 0.00316})
     assert not beyond_noise(ours, {"mean": 0.8400, "std": 0.00316})
-    assert not beyond_noise({**ours, "std": None}, {"mean": 0.5, "std": 0.01})
+    assert not beyond_noise({**ours, "values": [0.83] * 2}, {"mean": 0.5, "std": 0.01})
 
 
 def test_means_are_set_apart_in_standard_errors() -> None:

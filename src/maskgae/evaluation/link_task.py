@@ -20,7 +20,7 @@ from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, joined
-from maskgae.evaluation.contest import Board, Ground, products, shown_rules
+from maskgae.evaluation.ground import Board, Ground, products, shown_rules
 from maskgae.evaluation.method import (
     FittedScores,
     Network,

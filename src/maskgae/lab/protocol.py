@@ -16,7 +16,7 @@ from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, split_links
 from maskgae.datasets.registry import public_link_split
 from maskgae.evaluation.audit import audit_split
-from maskgae.evaluation.contest import Ground
+from maskgae.evaluation.ground import Ground
 from maskgae.evaluation.link_task import link_task
 from maskgae.evaluation.method import OnEpoch, Starts
 from maskgae.evaluation.node_task import Judge, node_task

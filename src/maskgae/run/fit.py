@@ -25,7 +25,7 @@ from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, split_links
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.audit import audit_split
-from maskgae.evaluation.contest import Ground
+from maskgae.evaluation.ground import Ground
 from maskgae.evaluation.link_task import LinkResult, link_task, selection_pairs
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.outcome import Outcome, forget_peak

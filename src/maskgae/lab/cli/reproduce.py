@@ -22,7 +22,7 @@ Run = Annotated[
 ]
 
 #: Filled in where they exist: in a checkout of the project.
-DOCUMENTS = (Path("docs/results.md"), Path("README.md"))
+DOCUMENTS = (Path("docs/results.md"), Path("docs/methods.md"), Path("README.md"))
 
 
 @app.command()
@@ -53,6 +53,7 @@ def reproduce(
     from maskgae.lab import Records
     from maskgae.lab.suites import suite as rows_of
     from maskgae.lab.tables.blocks import fill_file
+    from maskgae.lab.tables.methods import method_blocks
     from maskgae.lab.tables.results import result_blocks
     from maskgae.lab.tables.tuning import tuning_blocks
 
@@ -79,8 +80,12 @@ def reproduce(
         write_json(json, [record for record in found if record is not None])
     # The project's own pages show everything with the usual seeds, whatever was asked for here.
     pages = [] if documents or first_seed else [path for path in DOCUMENTS if path.exists()]
-    shown = rows_of("all") if pages else rows
-    blocks = result_blocks(shown, records, first_seed) | tuning_blocks(Records(results / "tune"))
+    blocks: dict[str, str] = {}
+    if pages or suite == "methods":
+        blocks |= method_blocks(rows_of("methods") if pages else rows, records, first_seed)
+    if pages or suite != "methods":
+        blocks |= result_blocks(rows_of("all") if pages else rows, records, first_seed)
+        blocks |= tuning_blocks(Records(results / "tune"))
     places = documents or pages
     for path in places:
         fill_file(path, blocks)

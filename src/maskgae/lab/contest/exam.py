@@ -17,8 +17,8 @@ from maskgae.base.rng import Stream
 from maskgae.base.settings import ProbeConfig
 from maskgae.data.graph import Graph, NodeSplit
 from maskgae.data.splits import LinkSplit, joined, split_nodes
+from maskgae.evaluation.ground import HARD_NODES
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.link_task import HARD_NODES
 from maskgae.evaluation.method import PairScores
 from maskgae.evaluation.metrics import link_metrics
 from maskgae.evaluation.outcome import Metrics

@@ -11,9 +11,7 @@ from maskgae.evaluation.metrics import summary
 from maskgae.lab.records import Records
 from maskgae.lab.row import Row
 from maskgae.lab.tables.blocks import markdown_table
-
-#: Runs behind each published deviation, by the paper's own account.
-PUBLISHED_RUNS = 10
+from maskgae.lab.tables.compare import compared, figure, gain
 
 #: Where seeds begin that played no part in any choice.
 FRESH_SEED = 100
@@ -63,9 +61,9 @@ def _ranking(rows: Sequence[tuple[Row, Record | None]]) -> str:
         network, rules = (parts.pop(name)[hits] for name in ("network", "rules"))
         best = max(parts, key=lambda name: parts[name][hits]["mean"])
         cells = [row.cell.dataset, str(len(record["seeds"]))]
-        cells += [_percent(own[name]) for name in (hits, "rank_mrr", "auc")]
-        cells += [_percent(network), _percent(rules)]
-        lines.append([*cells, f"{_percent(parts[best][hits])} ({ROW_NAMES.get(best, best)})"])
+        cells += [figure(own[name]) for name in (hits, "rank_mrr", "auc")]
+        cells += [figure(network), figure(rules)]
+        lines.append([*cells, f"{figure(parts[best][hits])} ({ROW_NAMES.get(best, best)})"])
     return markdown_table(header, lines)
 
 
@@ -86,9 +84,9 @@ def _table(rows: Sequence[tuple[Row, Record | None]]) -> str:
             continue
         cells = [_label(row), str(len(record["seeds"]))]
         for metric in metrics:
-            cells += _compared(record["metrics"].get(metric), row.published.get(metric))
+            cells += compared(record["metrics"].get(metric), row.published.get(metric))
         if task == "node":
-            cells.append(_percent(record["metrics"].get("accuracy_random_splits")))
+            cells.append(figure(record["metrics"].get("accuracy_random_splits")))
         cells.append(_best_baseline(record, metrics[0]))
         lines.append(cells)
     return markdown_table(header, lines)
@@ -101,32 +99,6 @@ def _label(row: Row) -> str:
     kind = f", {cell.settings.encoder.kind}" if row.table == "encoders" else ""
     mask = cell.settings.mask.kind
     return f"{cell.dataset}, {'no mask' if mask == 'none' else mask}{kind}"
-
-
-def _percent(summary: Mapping[str, Any] | None) -> str:
-    return "" if summary is None else percent(summary)
-
-
-def _compared(ours: Mapping[str, Any] | None, published: Mapping[str, float] | None) -> list[str]:
-    """Ours, the published number, and their difference; bold where it is beyond noise."""
-    if ours is None:
-        return ["", "", ""]
-    if published is None:
-        return [_percent(ours), "", ""]
-    difference = f"{100 * (ours['mean'] - published['mean']):+.2f}"
-    if beyond_noise(ours, published):
-        difference = f"**{difference}**"
-    return [_percent(ours), _percent(published), difference]
-
-
-def beyond_noise(ours: Mapping[str, Any], published: Mapping[str, float]) -> bool:
-    """Whether two means differ by more than twice the standard error of their difference."""
-    if ours["std"] is None:
-        return False
-    error = math.hypot(
-        ours["std"] / math.sqrt(len(ours["values"])), published["std"] / math.sqrt(PUBLISHED_RUNS)
-    )
-    return abs(float(ours["mean"]) - published["mean"]) > 2 * error
 
 
 def _best_baseline(record: Record, metric: str) -> str:
@@ -150,9 +122,9 @@ def _readme(rows: Iterable[tuple[Row, Record | None]]) -> str:
         counts = [str(len(tasks[task]["seeds"])) for task in ("link", "node") if task in tasks]
         seeds = ", ".join(dict.fromkeys(counts))
         cells = (
-            _percent(link.get("auc")),
-            _percent(link.get("ap")),
-            _percent(node.get("accuracy")),
+            figure(link.get("auc")),
+            figure(link.get("ap")),
+            figure(node.get("accuracy")),
         )
         lines.append([label, *cells, seeds])
     header = ["dataset, mask", "link AUC %", "link AP %", "node accuracy %", "seeds of each"]
@@ -175,7 +147,7 @@ def _goals(rows: Sequence[tuple[Row, Record | None]]) -> str:
                 continue
             row, record = max(here, key=lambda each: float(each[1]["metrics"][metric]["mean"]))
             ours = record["metrics"][metric]
-            cells += [_percent(ours), row.cell.settings.mask.kind]
+            cells += [figure(ours), row.cell.settings.mask.kind]
             lines.append([*cells, f"{100 * (ours['mean'] - goal):+.2f}"])
     return markdown_table(["", "goal", "reached", "by masks of", "difference"], lines)
 
@@ -201,18 +173,9 @@ def _same_seeds(rows: Sequence[tuple[Row, Record | None]]) -> str:
         gains = [values[0][seed] - values[1][seed] for seed in seeds]
         means = [percent(summary([each[seed] for seed in seeds])) for each in values]
         label = f"{table}: {_label(row)}, {METRIC_NAMES[metric]}"
-        lines.append([label, str(len(seeds)), *means, _gain(summary(gains))])
+        lines.append([label, str(len(seeds)), *means, gain(summary(gains))])
     header = ["", "n", "our preset", "published settings", "difference, seed by seed"]
     return markdown_table(header, lines)
-
-
-def _gain(gains: Mapping[str, Any]) -> str:
-    """A mean difference with its standard error; bold where it is beyond twice that."""
-    if gains["std"] is None:
-        return f"{100 * gains['mean']:+.2f}"
-    error = gains["std"] / math.sqrt(len(gains["values"]))
-    text = f"{100 * gains['mean']:+.2f} ± {100 * error:.2f}"
-    return f"**{text}**" if abs(gains["mean"]) > 2 * error else text
 
 
 def _fresh(rows: Sequence[Row], records: Records) -> str:
@@ -227,7 +190,7 @@ def _fresh(rows: Sequence[Row], records: Records) -> str:
         counts = [len(record["seeds"]) for record in (usual, fresh)]
         cells = [f"{row.table}: {_label(row)}, {METRIC_NAMES[metric]}", *map(str, counts)]
         errors = _errors_apart(ours, theirs)
-        lines.append([*cells, _percent(ours), _percent(theirs), f"{errors:.1f}"])
+        lines.append([*cells, figure(ours), figure(theirs), f"{errors:.1f}"])
     header = ["", "n", "n fresh", "seeds 0, 1, ...", f"seeds {FRESH_SEED}, {FRESH_SEED + 1}, ..."]
     return markdown_table([*header, "standard errors apart"], lines)
 
@@ -258,7 +221,7 @@ def _hard(rows: Iterable[tuple[Row, Record | None]]) -> str:
     lines = []
     for row, record in rows:
         if record is not None and "hard_mrr" in record["metrics"]:
-            lines.append([_label(row), *(_percent(record["metrics"].get(m)) for m in metrics)])
+            lines.append([_label(row), *(figure(record["metrics"].get(m)) for m in metrics)])
             if row.cell.settings.mask.kind == "edge" and row.cell.method == "maskgae":
                 lines += _hard_baselines(row, record, metrics)
     return markdown_table(["", "AUC", "MRR", "hard MRR", "hard Hits@10"], lines)
@@ -266,6 +229,9 @@ def _hard(rows: Iterable[tuple[Row, Record | None]]) -> str:
 
 def _hard_baselines(row: Row, record: Record, metrics: Sequence[str]) -> list[list[str]]:
     return [
-        [f"{row.cell.dataset}, {name.replace('_', ' ')}", *(_percent(v.get(m)) for m in metrics)]
+        [
+            f"{row.cell.dataset}, {name.replace('_', ' ')}",
+            *(figure(v.get(m)) for m in metrics),
+        ]
         for name, v in record["sanity"].items()
     ]

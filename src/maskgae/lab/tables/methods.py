@@ -1,0 +1,152 @@
+"""All methods from kept records: a table for each task, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maskgae.base.display import ROW_NAMES, percent
+from maskgae.datasets.registry import DATASETS
+from maskgae.evaluation.metrics import summary
+from maskgae.lab.all_methods import cut
+from maskgae.lab.records import Records
+from maskgae.lab.row import Row
+from maskgae.lab.tables.blocks import markdown_table
+from maskgae.lab.tables.compare import compared, figure, gain
+from maskgae.lab.tables.method_findings import (
+    best_rule,
+    found_of,
+    has_own_start,
+    method_findings,
+    name_of,
+)
+
+Record = Mapping[str, Any]
+Found = Sequence[tuple[Row, Record]]
+
+
+def method_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) -> dict[str, str]:
+    """The blocks of the page about all methods, by name."""
+    found = found_of(rows, records, first_seed)
+    node, link = (_by_dataset(found, f"methods {task}") for task in ("node", "link"))
+    return {
+        "methods findings": method_findings(rows, found),
+        "methods node": _node_table(node),
+        "methods link": _link_table(link),
+        "methods checks": _checks(found),
+        "methods cost": _costs([*node, *link]),
+    }
+
+
+def _by_dataset(found: Found, table: str) -> Found:
+    """The rows of a table in the order of datasets, the best first in each."""
+    metric = "accuracy" if table == "methods node" else "rank_hits@10"
+    here = [each for each in found if each[0].table == table]
+    order = [name for name in DATASETS if any(row.cell.dataset == name for row, _ in here)]
+    return sorted(
+        here,
+        key=lambda each: (
+            order.index(each[0].cell.dataset),
+            -float(each[1]["metrics"][metric]["mean"]),
+        ),
+    )
+
+
+def _node_table(found: Found) -> str:
+    header = ["", "n", "accuracy", "published", "difference", "random splits", "untrained", "cut"]
+    lines, dataset = [], ""
+    for row, record in found:
+        if row.cell.dataset != dataset:
+            dataset = row.cell.dataset
+            lines += _rule_lines(dataset, record, ("propagated_features", "raw_features"))
+        own, before = record["metrics"], record["sanity"]["untrained"]
+        cells = [f"{dataset}, {name_of(row)}", str(len(record["seeds"]))]
+        cells += compared(own["accuracy"], row.published.get("accuracy"))
+        cells += [figure(own.get("accuracy_random_splits"))]
+        cells += [figure(before["accuracy"]) if has_own_start(row) else ""]
+        lines.append([*cells, cut(row.cell.method, dataset)])
+    return markdown_table(header, lines)
+
+
+def _rule_lines(dataset: str, record: Record, names: Sequence[str]) -> list[list[str]]:
+    """What features reach without a network, on the seeds of a dataset's first row."""
+    return [
+        [
+            f"{dataset}, {ROW_NAMES[name]}",
+            str(len(record["seeds"])),
+            figure(record["sanity"][name]["accuracy"]),
+            *("", ""),
+            figure(record["sanity"][name].get("accuracy_random_splits")),
+            *("", ""),
+        ]
+        for name in names
+    ]
+
+
+LINK_METRICS = ("rank_hits@10", "rank_mrr", "hard_hits@10", "hard_mrr")
+
+
+def _link_table(found: Found) -> str:
+    header = ["", "n", "AUC", "published", "difference", "AP", "published", "difference"]
+    header += ["rank Hits@10", "rank MRR", "hard Hits@10", "hard MRR", "cut"]
+    lines, dataset = [], ""
+    for row, record in found:
+        if row.cell.dataset != dataset:
+            dataset = row.cell.dataset
+            lines.append(_best_rule_line(dataset, record))
+        own = record["metrics"]
+        cells = [f"{dataset}, {name_of(row)}", str(len(record["seeds"]))]
+        for metric in ("auc", "ap"):
+            cells += compared(own[metric], row.published.get(metric))
+        cells += [figure(own[metric]) for metric in LINK_METRICS]
+        lines.append([*cells, cut(row.cell.method, dataset)])
+    return markdown_table(header, lines)
+
+
+def _best_rule_line(dataset: str, record: Record) -> list[str]:
+    """The rule that ranks best, on the seeds of a dataset's first row."""
+    name = best_rule(record)
+    row = record["sanity"][name]
+    cells = [f"{dataset}, {ROW_NAMES[name]}", str(len(record["seeds"]))]
+    for metric in ("auc", "ap"):
+        cells += compared(row[metric], None)
+    return [*cells, *(figure(row[metric]) for metric in LINK_METRICS), "a rule"]
+
+
+def _checks(found: Found) -> str:
+    """What was cut on larger graphs beside the whole, on Cora and the same seeds."""
+    whole = {
+        row.cell.method: record
+        for row, record in found
+        if row.table == "methods node" and row.cell.dataset == "Cora"
+    }
+    lines = []
+    for row, record in found:
+        other = whole.get(row.cell.method)
+        if row.table == "methods checks" and other is not None:
+            own, full = (_accuracies(each) for each in (record, other))
+            both = [seed for seed in own if seed in full]
+            setting = ", ".join(f"`{key}={row.cell.flat()[key]}`" for key in _own_changes(row))
+            cells = [percent(summary([each[seed] for seed in both])) for each in (full, own)]
+            gains = gain(summary([own[seed] - full[seed] for seed in both]))
+            lines.append([f"{row.cell.method}, {setting}", str(len(both)), *cells, gains])
+    return markdown_table(["", "n", "whole", "cut", "difference, seed by seed"], lines)
+
+
+def _accuracies(record: Record) -> dict[int, float]:
+    return dict(zip(record["seeds"], record["metrics"]["accuracy"]["values"], strict=True))
+
+
+def _own_changes(row: Row) -> list[str]:
+    return [key for key in row.cell.changed() if key.startswith(f"{row.cell.method}.")]
+
+
+def _costs(found: Found) -> str:
+    header = ["", "training a seed", "judging it", "peak memory", "command"]
+    lines = []
+    for row, record in found:
+        count, times = len(record["seeds"]), record["time_s"]
+        cells = [f"{row.cell.task}: {row.cell.dataset}, {name_of(row)}"]
+        cells += [f"{times[part] / count:.0f} s" for part in ("train", "evaluate")]
+        lines.append([*cells, f"{record['peak_rss_mb']:.0f} MB", f"`{row.command}`"])
+    return markdown_table(header, lines)
