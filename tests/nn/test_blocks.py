@@ -1,5 +1,6 @@
 """Blocks: equal to the whole visible graph with all neighbours, unbiased with some of them."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from maskgae.base.rng import stream
+from maskgae.base.rng import hash_uniform, stream
 from maskgae.base.settings import EncoderConfig, choices
 from maskgae.data import Features, Graph, as_features
 from maskgae.nn import Adjacency, Encoder, Sampler, blocks
@@ -44,13 +45,9 @@ def dense_features() -> Features:
     return as_features(np.random.default_rng(2).normal(size=(64, 6)))
 
 
-@pytest.mark.parametrize("chunk", [2**21, 7])
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("kind", choices("encoder.kind"))
-def test_all_neighbours_give_what_the_whole_graph_gives(
-    kind: str, weights: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocks, "CHUNK_ENTRIES", chunk)
+def test_all_neighbours_give_what_the_whole_graph_gives(kind: str, weights: bool) -> None:
     graph, net, x = graph_of(weights), encoder(kind).eval(), dense_features()
     visible, seeds = some_visible(graph), torch.tensor([63, 5, 0, 17, 40])
     whole = net(x, [Adjacency.of(graph, visible)] * 2)[-1]
@@ -111,15 +108,62 @@ def test_draws_are_distinct_visible_and_as_many_as_there_are() -> None:
         assert len(set(drawn)) == len(drawn) and set(drawn) <= set(row)
 
 
-def test_every_set_of_neighbours_is_as_likely_as_any_other() -> None:
-    graph = Graph.from_edges([(0, i) for i in range(1, 7)])
-    sampler, counts = Sampler(graph), dict[tuple[int, ...], int]()
+@pytest.mark.parametrize("fanout", [2, 3, 5])  # drawn from the row, and walked through
+@pytest.mark.parametrize("hidden", [0, 4])
+def test_every_set_of_neighbours_is_as_likely_as_any_other(fanout: int, hidden: int) -> None:
+    graph = Graph.from_edges([(0, i) for i in range(1, 7 + hidden)])
+    visible = torch.arange(6 + hidden) % 5 > 0 if hidden else torch.ones(6, dtype=torch.bool)
+    seen = int(visible.sum())
+    sampler, counts = Sampler(graph, visible), dict[tuple[int, ...], int]()
     for step in range(3000):
-        csr = sampler.blocks(torch.arange(7), [2], stream(0, step)).adjacencies[0].csr
-        drawn = tuple(csr.indices[:2].tolist())
+        cut = sampler.blocks(torch.tensor([0]), [fanout], stream(0, step))
+        drawn = tuple(cut.nodes[cut.adjacencies[0].csr.indices].tolist())
         counts[drawn] = counts.get(drawn, 0) + 1
-    assert len(counts) == 15
+    assert len(counts) == math.comb(seen, fanout)
     assert stats.chisquare(list(counts.values())).pvalue > 1e-3
+
+
+def test_draws_of_a_node_in_two_steps_and_hops_are_independent() -> None:
+    graph = Graph.from_edges([(i, j) for i in (0, 1) for j in range(2, 8)])
+    sampler, counts = Sampler(graph), np.zeros((6, 6))
+    for step in range(3600):
+        cut = sampler.blocks(torch.tensor([0, 1]), [1], stream(0, step))
+        one, other = (cut.nodes[cut.adjacencies[0].csr.indices] - 2).tolist()
+        counts[one, other] += 1
+    assert stats.chisquare(counts.ravel()).pvalue > 1e-3
+
+
+def test_the_hash_of_the_loops_is_that_of_the_streams() -> None:
+    from maskgae.kernels.blocks import uniform
+
+    keys, address = torch.tensor([0, 1, 2**40, 2**62]), stream(3, "hash")
+    expected = hash_uniform(keys, address).double() * 2.0**-53
+    assert [uniform(key, address.key) for key in keys.tolist()] == expected.tolist()
+
+
+def test_threads_draw_what_one_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_edges(np.random.default_rng(0).integers(3000, size=(2, 20_000)))
+    sampler, seeds = Sampler(graph, some_visible(graph)), torch.arange(3000)
+    one = sampler.blocks(seeds, [3, 2], stream(0))
+    monkeypatch.setattr("maskgae.kernels.compiled.torch.get_num_threads", lambda: 2)
+    two = sampler.blocks(seeds, [3, 2], stream(0))
+    assert one.nodes.equal(two.nodes)
+    for a, b in zip(one.adjacencies, two.adjacencies, strict=True):
+        assert a.csr.indices.equal(b.csr.indices)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_nodes_are_numbered_as_sorting_would(few: bool) -> None:
+    from maskgae.kernels.blocks import number_nodes
+
+    rng = np.random.default_rng(0)
+    place = np.full(100_000 if few else 300, -1, dtype=np.int32)
+    nodes, columns = rng.permutation(300)[:20], rng.integers(300, size=200)
+    given = columns.copy()
+    found = number_nodes(place, nodes, columns)
+    assert (place == -1).all() and (found[columns] == given).all()
+    rest = np.setdiff1d(given, nodes)
+    assert found.tolist() == [*nodes, *rest]
 
 
 def test_the_draw_of_a_node_does_not_depend_on_who_asks_beside_it() -> None:

@@ -20,14 +20,14 @@ GAT    entries count :math:`d / f` times in the softmax, beside the node itself:
 Behind a non-linearity an unbiased sum does not give an unbiased output, here as in every sampler
 of neighbours (Hamilton, Ying and Leskovec, 2017).
 
-Which neighbours are drawn follows from a hash of entry and stream, not from the order of draws:
-every worker that meets a node in the same step draws the same neighbours for it.
+Which neighbours are drawn follows from a hash of node, draw and stream, not from the order of
+nodes: every worker that meets a node in the same step draws the same neighbours for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from maskgae.base.rng import Stream, hash_uniform
-from maskgae.base.sizes import CHUNK_ENTRIES, CHUNK_PAIRS, spans
+from maskgae.base.rng import Stream
+from maskgae.base.sizes import CHUNK_PAIRS
 from maskgae.data.csr import CSR
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
@@ -84,7 +84,11 @@ class Sampler:
         self._visible = None if visible is None else visible.numpy()
         #: ``[N]``, (weighted) degrees in the visible graph.
         self.degrees = visible_degrees(graph, visible)
-        self._place: Integers = np.full(graph.num_nodes, -1, dtype=np.int64)
+        plain = graph if graph.weights is None else replace(graph, weights=None)
+        counts = self.degrees if plain is graph else visible_degrees(plain, visible)
+        # [N], visible neighbours
+        self._seen = counts.long().numpy()
+        self._place = np.full(graph.num_nodes, -1, dtype=np.int32)
 
     def blocks(self, seeds: Tensor, fanouts: Sequence[int], stream: Stream | None = None) -> Blocks:
         """The blocks of some seeds.
@@ -113,68 +117,47 @@ class Sampler:
             - **pairs:** ``[2, P]``
             - **output:** ``[n]`` ascending, and ``[2, P]``
         """
-        wanted = pairs.long().numpy()
-        ends = np.unique(wanted)
-        self._place[ends] = np.arange(ends.size)
-        local = torch.from_numpy(self._place[wanted])
-        self._place[ends] = -1
-        return torch.from_numpy(ends), local
+        from maskgae.kernels.blocks import number_nodes
+
+        local = pairs.long().flatten().clone()
+        ends = number_nodes(self._place, np.empty(0, dtype=np.int64), local.numpy())
+        return torch.from_numpy(ends), local.view(pairs.shape)
 
     def _hop(
         self, nodes: Integers, fanout: int, stream: Stream | None
     ) -> tuple[Integers, Adjacency]:
         """The nodes with their neighbours behind them, and the adjacency between the two."""
-        rows = self._indptr[nodes + 1] - self._indptr[nodes]
-        chunks = list(spans(rows, CHUNK_ENTRIES)) or [slice(0)]
-        parts = [self._kept(nodes[chunk], fanout, stream) for chunk in chunks]
-        entries, kept, seen = (np.concatenate(column) for column in zip(*parts, strict=True))
+        from maskgae.kernels.blocks import number_nodes
+
+        seen = self._seen[nodes]
+        kept = seen if stream is None else np.minimum(seen, fanout)
+        indptr = np.concatenate([[0], np.cumsum(kept)])
+        entries = self._drawn(nodes, indptr, 0 if stream is None else stream.key)
         columns = self._indices[entries].astype(np.int64)
-        sources = self._relabelled(nodes, columns)
+        sources = number_nodes(self._place, nodes, columns)
         scale = None
         if (kept < seen).any():
             scale = torch.from_numpy((seen / np.maximum(kept, 1)).astype(np.float32))
-        indptr = np.concatenate([[0], np.cumsum(kept)])
-        csr = CSR(
-            torch.from_numpy(indptr),
-            torch.from_numpy(columns),
-            sources.size,
-            self._values(entries, kept, scale),
-        )
+        values = self._values(entries, kept, scale)
+        csr = CSR(torch.from_numpy(indptr), torch.from_numpy(columns), sources.size, values)
         degrees = self.degrees[torch.from_numpy(sources)]
         order = lambda: transpose_order(csr)  # noqa: E731
         return sources, Adjacency(csr, degrees, transpose_order=order, scale=scale)
 
-    def _kept(
-        self, nodes: Integers, fanout: int, stream: Stream | None
-    ) -> tuple[Integers, Integers, Integers]:
-        """The kept entries of the nodes' rows, and how many of each row are kept and visible."""
-        starts = self._indptr[nodes].astype(np.int64)
-        counts = self._indptr[nodes + 1] - starts
-        before = np.cumsum(counts) - counts
-        entries = np.repeat(starts - before, counts)
-        entries += np.arange(entries.size)
-        rows = np.repeat(np.arange(nodes.size), counts)
-        if self._visible is not None:
-            flags = self._visible[self._pairs[entries]]
-            entries, rows = entries[flags], rows[flags]
-        seen = np.bincount(rows, minlength=nodes.size)
-        if stream is None:
-            return entries, seen, seen
-        crowded = np.flatnonzero((seen > fanout)[rows])
-        draws = hash_uniform(torch.from_numpy(entries[crowded]), stream).numpy()
-        keep = np.ones(entries.size, dtype=bool)
-        keep[crowded] = _among_the_lowest(rows[crowded], draws, fanout)
-        return entries[keep], np.minimum(seen, fanout), seen
+    def _drawn(self, nodes: Integers, starts: Integers, key: int) -> Integers:
+        """The kept entries of the nodes' rows, as many as the starts leave room for."""
+        from maskgae.kernels.blocks import draw_entries
+        from maskgae.kernels.compiled import in_threads
 
-    def _relabelled(self, nodes: Integers, columns: Integers) -> Integers:
-        """Turns columns into places among the sources, in place; returns the sources."""
-        place = self._place
-        place[nodes] = np.arange(nodes.size)
-        new = np.unique(columns[place[columns] < 0])
-        place[new] = np.arange(nodes.size, nodes.size + new.size)
-        np.take(place, columns, out=columns)
-        place[nodes] = place[new] = -1
-        return np.concatenate([nodes, new])
+        entries = np.empty(starts[-1], dtype=np.int64)
+        fixed = self._indptr, self._pairs, self._visible, self._seen
+
+        def work(part: slice) -> None:
+            room = starts[part.start : part.stop + 1]
+            draw_entries(*fixed, nodes[part], room, key, entries)
+
+        in_threads(work, nodes.size)
+        return entries
 
     def _values(self, entries: Integers, kept: Integers, scale: Tensor | None) -> Tensor | None:
         """Edge weights times what each entry stands for; ``None`` where all are one."""
@@ -203,22 +186,3 @@ def transpose_order(csr: CSR) -> Tensor:
     shape = (csr.num_rows, csr.num_columns)
     matrix = sp.csr_array((places, csr.indices.numpy(), csr.indptr.numpy()), shape=shape)
     return torch.from_numpy(matrix.tocsc().data)
-
-
-def _among_the_lowest(rows: Integers, draws: Integers, count: int) -> NDArray[np.bool_]:
-    """Which draws are among the ``count`` lowest of their row; rows ascend.
-
-    Row, draw and place are packed into one number, which sorts ten times as fast as two keys do.
-    At least twenty bits of the draw are left, and places break ties.
-    """
-    place_bits, row_bits = int(rows.size).bit_length(), int(rows.max(initial=0)).bit_length()
-    draw_bits = 63 - place_bits - row_bits
-    packed = (rows << draw_bits) | (draws >> (53 - min(draw_bits, 53)))
-    packed = (packed << place_bits) | np.arange(rows.size)
-    packed.sort()
-    sizes = np.bincount(rows)
-    rank = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    chosen = packed[rank < count] & ((1 << place_bits) - 1)
-    flags = np.zeros(rows.size, dtype=bool)
-    flags[chosen] = True
-    return flags
