@@ -98,9 +98,58 @@ def test_columns_by_name_and_by_place(tmp_path: Path) -> None:
     assert edges_of(read_edges(words, header=True)) == [("a", "b")]
 
 
+TAGS = [("numpy", "math"), ("scipy", "math"), ("numpy", "array"), ("flask", "web")]
+
+
+def listed(*rows: tuple[str, str], repeated: int = 10) -> str:
+    """Rows, the first once and the others several times over."""
+    return "".join(f"{a},{b}\n" for a, b in [rows[0], *rows[1:] * repeated])
+
+
+def test_names_that_occur_nowhere_else_are_a_header(tmp_path: Path) -> None:
+    table = read_edges(written(tmp_path, "a.csv", listed(("package", "tag"), *TAGS)))
+    assert set(edges_of(table)) == set(TAGS)
+    assert table.sides == ("package", "tag")
+    assert "'package' to column 'tag'" in table.notes[0] and "header=no" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "in_doubt"),
+    [
+        (("flask", "web"), False),  # occurs again
+        (("numpy", "web"), False),  # both do, elsewhere
+        (("math", "tag"), False),  # one does, at the other end
+        (("7", "8"), False),  # numbers are no names
+    ],
+)
+def test_what_occurs_again_is_an_edge(
+    tmp_path: Path, first: tuple[str, str], in_doubt: bool
+) -> None:
+    table = read_edges(written(tmp_path, "a.csv", listed(first, *TAGS)))
+    assert edges_of(table)[0] == first
+    assert ("header=yes" in table.notes[0]) == in_doubt
+
+
+def test_where_hardly_anything_repeats_it_is_an_edge_and_in_doubt(tmp_path: Path) -> None:
+    pairs = [(f"a{i}", f"b{i}") for i in range(9)]
+    table = read_edges(written(tmp_path, "a.csv", listed(*pairs, repeated=1)))
+    assert edges_of(table) == pairs
+    assert table.notes[0].endswith("if it has the columns' names, --read header=yes")
+
+
+def test_pairs_that_are_asked_about_lose_no_first_row(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", listed(("ann", "bob"), *TAGS))
+    assert [side[0] for side in read_id_pairs(path)] == ["ann", "bob"]
+    assert [side[0] for side in read_id_pairs(path, header=True)] == ["numpy", "math"]
+
+
 def test_notes_say_what_was_taken_for_what(tmp_path: Path) -> None:
     table = read_edges(written(tmp_path, "a.csv", "source,target,Weight\na,b,2\n"))
     assert table.notes == ("edges from column 'source' to column 'target', weights from 'Weight'",)
+    table = read_edges(written(tmp_path, "c.csv", "source,target,when\na,b,2\n"))
+    assert table.notes == (
+        "edges from column 'source' to column 'target', no weights; 1 further columns are not read",
+    )
     table = read_edges(written(tmp_path, "b.txt", "who whom 1\na b 2\n"))
     assert table.notes == (
         "no header: the first row is the edge 'who', 'whom'; 1 further columns are not read",

@@ -7,8 +7,8 @@
 
 From the bottom up: ``messages``, ``sources`` (is it there, what is it, how large), ``layout`` and
 ``text``, ``parquet``, ``archives`` and ``matrices``, ``graphml`` (a format each), ``ids``,
-``numbers``, ``columns`` (what cells mean), ``edges``, ``tables`` (the two readers), ``codes`` and
-``encode`` (features from a table), ``build`` (the graph), ``writers``.
+``numbers``, ``times``, ``columns`` (what cells mean), ``edges``, ``tables`` (the two readers),
+``codes`` and ``encode`` (features from a table), ``build`` (the graph), ``writers``.
 """
 
 from maskgae.io.build import BuiltGraph, build_graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,8 +17,9 @@ from maskgae.io.archives import Array
 from maskgae.io.messages import listed, shown
 from maskgae.io.numbers import as_numbers
 from maskgae.io.tables import NodeTable
+from maskgae.io.times import as_times
 
-NUMBER_KINDS = ("binary", "sparse", "numeric")
+NUMBER_KINDS = ("binary", "sparse", "numeric", "date")
 COLUMN_KINDS = (*NUMBER_KINDS, "one-hot", "words", "constant")
 
 #: Text with more values than this is not one-hot.
@@ -72,10 +73,11 @@ class ColumnCode:
             return _one_hot(_text(table, self.name), self.values)
         if self.kind == "words":
             return hashed_words(_text(table, self.name), self.width)
-        values, wrong = as_numbers(cells)
+        values, wrong = (as_times if self.kind == "date" else as_numbers)(cells)
         if wrong is not None:
+            what = "dates" if self.kind == "date" else "numbers"
             raise InputError(
-                f"{table.path}: column {shown(self.name)} must have numbers as when it was fitted, "
+                f"{table.path}: column {shown(self.name)} must have {what} as when it was fitted, "
                 f"but {table.place_of_row(wrong)} has {shown(cells[wrong].as_py())}: mend it"
             )
         gaps = _gaps(table, self.name, values, missing)
@@ -155,6 +157,9 @@ def fit_column(table: NodeTable, name: str, missing: str, text_width: int) -> Co
     values, wrong = as_numbers(table.columns[name])
     if wrong is None:
         return _fit_numbers(table, name, values, missing)
+    days, wrong = as_times(table.columns[name])
+    if wrong is None:
+        return _fit_dates(table, name, days, missing)
     distinct = pc.unique(_text(table, name))
     words = sorted(set(distinct.to_pylist()) - {""}) if len(distinct) <= MAX_VALUES + 1 else None
     if words is not None and len(distinct) < 2:
@@ -275,6 +280,16 @@ def _fit_numbers(table: NodeTable, name: str, values: Array, missing: str) -> Co
     return ColumnCode(
         name, "numeric", 1, float(filled.mean()), _usable(float(filled.std())), **common
     )
+
+
+def _fit_dates(table: NodeTable, name: str, days: Array, missing: str) -> ColumnCode:
+    """Days, standardised, whatever their distribution."""
+    code = _fit_numbers(table, name, days, missing)
+    if code.kind == "constant":
+        return code
+    filled = np.where(_is_gap(days), code.fill, days)
+    centre, scale = float(filled.mean()), _usable(float(filled.std()))
+    return replace(code, kind="date", centre=centre, scale=scale)
 
 
 def _usable(scale: float) -> float:

@@ -43,6 +43,11 @@ class Columns(Protocol):
         """The cells of a text file's first row."""
         ...
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the first row of a text file might be what it was not taken for."""
+        ...
+
     def read(self, places: Sequence[int]) -> list[pa.ChunkedArray]:
         """The columns at the given places."""
         ...
@@ -178,10 +183,19 @@ def checked_ids(file: File, ids: IdArray, strip: bool | None) -> list[str]:
 def columns_note(columns: Columns, ends: tuple[int, int], weight: int | None) -> str:
     """The line that says what was read as what."""
     names = columns.names
+    unread = len(names) - len({*ends, weight} - {None})
+    more = f"; {unread} further columns are not read" if unread else ""
     if columns.named:
         text = f"edges from column {shown(names[ends[0]])} to column {shown(names[ends[1]])}"
-        return text + ("" if weight is None else f", weights from {shown(names[weight])}")
+        weights = "no weights" if weight is None else f"weights from {shown(names[weight])}"
+        return f"{text}, {weights}{more}" + (_DOUBTED_NAMES if columns.in_doubt else "")
     first = columns.first_row
     text = f"no header: the first row is the edge {shown(first[ends[0]])}, {shown(first[ends[1]])}"
-    unread = len(names) - len({*ends, weight} - {None})
-    return text + (f"; {unread} further columns are not read" if unread else "")
+    return text + more + (_DOUBTED_EDGE if columns.in_doubt else "")
+
+
+_DOUBTED_NAMES = (
+    "; the first row was taken for names, since it occurs nowhere else: if it is an edge, "
+    "--read header=no"
+)
+_DOUBTED_EDGE = "; if it has the columns' names, --read header=yes"

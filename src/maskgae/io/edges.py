@@ -106,24 +106,46 @@ def read_edges(
     Raises:
         InputError: in one line, with the way out.
     """
+    layout = {"sep": sep, "comment": comment, "header": header}
+    return _read(path, (source, target), weight, strip, layout)
+
+
+def read_id_pairs(
+    path: str | Path,
+    *,
+    source: ColumnName | None = None,
+    target: ColumnName | None = None,
+    strip: bool | None = None,
+    weight: ColumnName | Literal[False] | None = False,
+    **layout: Any,
+) -> tuple[IdArray, IdArray]:
+    """The two columns of a list of pairs as ids, in the order of the file: ``[P]``, ``[P]``.
+
+    What is asked about need not repeat, so no header is guessed from what does.
+    """
+    table = _read(path, (source, target), weight, strip, {**layout, "repeats": False})
+    return table.ids[table.edges[0]], table.ids[table.edges[1]]
+
+
+def _read(
+    path: str | Path,
+    ends: tuple[ColumnName | None, ColumnName | None],
+    weight: ColumnName | Literal[False] | None,
+    strip: bool | None,
+    layout: dict[str, Any],
+) -> EdgeTable:
     file = open_file(path, EDGE_ENDINGS, PACKED_ENDINGS)
     if file.ending in (".npz", ".mtx"):
         table = _from_matrix(file, weight)
     elif file.ending == ".graphml":
         table = _from_graphml(file, weight)
     else:
-        asked = [str(name) for name in (source, target, weight) if isinstance(name, str)]
-        columns = open_columns(file, sep=sep, comment=comment, header=header, asked=asked)
-        table = _from_columns(columns, source, target, weight, strip)
+        asked = [name for name in (*ends, weight) if isinstance(name, str)]
+        columns = open_columns(file, **layout, asked=asked)
+        table = _from_columns(columns, *ends, weight, strip)
     if table.edges.shape[1] == 0:
         raise InputError(f"{path} has 0 edges, and a graph needs one at least: check the file")
     return table
-
-
-def read_id_pairs(path: str | Path, **options: Any) -> tuple[IdArray, IdArray]:
-    """The two columns of a list of pairs as ids, in the order of the file: ``[P]``, ``[P]``."""
-    table = read_edges(path, **{"weight": False, **options})
-    return table.ids[table.edges[0]], table.ids[table.edges[1]]
 
 
 def open_columns(file: File, **layout: Any) -> Columns:

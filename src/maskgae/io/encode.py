@@ -7,6 +7,7 @@ binary     numbers that are 0 or 1; true, false, yes, no       0 and 1
 sparse     other numbers, half of them or more zero            :math:`x / \mathrm{rms}` of
                                                                the non-zeros; zeros stay
 numeric    other numbers                                       :math:`(x - \mu) / \sigma`
+date       dates and times as text, see :mod:`.times`          the same of days
 one-hot    text with at most 30 values, each twice on average  a column for each value
 words      other text                                          a column for each hash of a
                                                                lower-case word, 0 or 1

@@ -18,10 +18,14 @@ The first row is a header, where that is not given, if
 1. it has a pair of known names (``source,target``, ``src,dst``, ``from,to``, in any case), or
    the names that were asked for; or
 2. its cells are all different, none of them is empty or a number, and some column has nothing
-   but numbers below (in the rows of the file's first 256 KiB).
+   but numbers below (in the rows of the file's first 256 KiB); or
+3. its cells are such and occur nowhere else in their columns, nor in each other's, while of the
+   rows below at most one in twenty could say the same of itself.
 
-So ``NA,5`` over ``1,2`` is an edge, and ``person,friend,score`` over ``ann,bob,0.5`` is a header.
-Names over nothing but words cannot be told from an edge and are read as one; a note says so.
+So ``NA,5`` over ``1,2`` is an edge, ``person,friend,score`` over ``ann,bob,0.5`` is a header, and
+so is ``package,tag`` over a list in which packages and tags repeat. By the third rule an edge
+between two nodes that have no other might be taken for names, and names over words that hardly
+repeat for an edge: both are in doubt, and a note says what was read and how to say otherwise.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -38,6 +43,10 @@ from maskgae.io.sources import File
 
 #: Names of the two ends of an edge that are recognised.
 KNOWN_PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"))
+
+#: Rows below a first one that it takes to tell names from an edge by what repeats, and the share of
+#: them that may have nothing which does.
+LEAST_ROWS, ALONE = 3, 0.05
 
 #: Stands for any number of blanks and tabs.
 BLANKS = " "
@@ -57,6 +66,7 @@ class Layout:
         names: the names of the columns, or their places where there is no header.
         named: whether the first row is a header.
         first_row: the cells of the first row.
+        in_doubt: whether the first row might be what it was not taken for.
     """
 
     sep: str
@@ -64,6 +74,7 @@ class Layout:
     names: tuple[str, ...]
     named: bool
     first_row: tuple[str, ...]
+    in_doubt: bool = False
 
 
 def find_layout(
@@ -73,6 +84,7 @@ def find_layout(
     comment: str | None = None,
     header: bool | None = None,
     asked: Iterable[str] = (),
+    repeats: bool = True,
 ) -> Layout:
     """The layout of a text file from its first rows; what is given is not guessed.
 
@@ -82,6 +94,7 @@ def find_layout(
         comment: what a line to skip begins with; empty for no comments.
         header: whether the first row has names.
         asked: names of columns that the caller wants.
+        repeats: whether to guess names from what occurs again and what does not.
     """
     file.check_text()
     lines = _first_lines(file)
@@ -95,10 +108,11 @@ def find_layout(
         rows.pop()  # it may be cut
     if not rows:
         raise InputError(f"{file.path} has no row that is not blank or a comment: nothing to read")
+    in_doubt = False
     if header is None:
-        header = _is_header(rows, set(asked))
+        header, in_doubt = _is_header(rows, set(asked), repeats)
     names = rows[0] if header else [str(i) for i in range(len(rows[0]))]
-    return Layout(sep, comment, tuple(names), header, tuple(rows[0]))
+    return Layout(sep, comment, tuple(names), header, tuple(rows[0]), in_doubt)
 
 
 def split_rows(lines: Iterable[str], sep: str, comment: str) -> Iterator[tuple[int, list[str]]]:
@@ -173,12 +187,36 @@ def _checked_separator(sep: str) -> str:
     return sep
 
 
-def _is_header(rows: list[list[str]], asked: set[str]) -> bool:
-    first, below = rows[0], rows[1:]
+def _is_header(rows: list[list[str]], asked: set[str], repeats: bool) -> tuple[bool, bool]:
+    """Whether the first row has names, and whether that is in doubt."""
+    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     lowered = {cell.lower() for cell in first}
     if any(lowered.issuperset(pair) for pair in KNOWN_PAIRS) or (asked and asked <= set(first)):
-        return True
+        return True, False
     if len(set(first)) < len(first) or any(not cell or is_number(cell) for cell in first):
-        return False
-    columns = zip(*(row for row in below if len(row) == len(first)), strict=True)
-    return any(all(is_number(cell) for cell in column) for column in columns)
+        return False, False
+    if any(all(is_number(cell) for cell in column) for column in zip(*below, strict=True)):
+        return True, False
+    return _stands_alone(first, below) if repeats else (False, False)
+
+
+def _stands_alone(first: list[str], below: list[list[str]]) -> tuple[bool, bool]:
+    """Whether no cell of the first row occurs again, and nearly every row below has one that does.
+
+    >>> list_of_two_sides = [["numpy", "math"], ["scipy", "math"], ["numpy", "array"]]
+    >>> _stands_alone(["package", "tag"], list_of_two_sides)
+    (True, True)
+    >>> _stands_alone(["ann", "bob"], [["cyd", "dan"], ["cyd", "eve"], ["fay", "gus"]])
+    (False, True)
+    """
+    if len(below) < LEAST_ROWS or len(first) < 2:
+        return False, False
+    # The ends of an edge are nodes alike: a name may occur in either column.
+    ends = Counter(cell for row in below for cell in row[:2])
+    others = [Counter(column) for column in list(zip(*below, strict=True))[2:]]
+    if any(ends[cell] for cell in first[:2]):
+        return False, False
+    if any(counts[cell] for counts, cell in zip(others, first[2:], strict=True)):
+        return False, False
+    alone = sum(max(ends[cell] for cell in row[:2]) == 1 for row in below)
+    return alone <= ALONE * len(below), True

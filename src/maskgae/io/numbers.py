@@ -36,7 +36,7 @@ def as_numbers(cells: Any) -> tuple[np.ndarray[Any, Any], int | None]:
         cells = cells.cast(cells.type.value_type)
     if pa.types.is_temporal(cells.type):
         cells = _seconds(cells)
-    if _is_text(cells.type):
+    if is_text(cells.type):
         return _from_text(cells)
     try:
         values = cells.cast(pa.float64())
@@ -89,7 +89,8 @@ def _from_text(cells: Any) -> tuple[np.ndarray[Any, Any], int | None]:
     return _to_numpy(values), None if place < 0 else place
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells of this type are text."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
 
 

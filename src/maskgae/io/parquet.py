@@ -25,6 +25,7 @@ class ParquetTable:
     file: File
     named: ClassVar[bool] = True
     first_row: ClassVar[tuple[str, ...]] = ()
+    in_doubt: ClassVar[bool] = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:

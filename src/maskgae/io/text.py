@@ -54,6 +54,11 @@ class TextTable:
         """The cells of the first row, be it a header or not."""
         return self.layout.first_row
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the first row might be what it was not taken for."""
+        return self.layout.in_doubt
+
     def read(self, places: Sequence[int]) -> list[pa.ChunkedArray]:
         """The columns at the given places as strings; nothing is taken for missing."""
         try:
