@@ -2,7 +2,8 @@
 # make test    build .venv, install, lint, types and all default tests
 # make crash-test  kill runs at random moments, resume and compare them
 # make faults  let every call that writes a file fail once; nothing may be half-written
-# make fuzz    ten minutes of broken files for the readers; each is read or refused in bounds
+# make fuzz    broken files, hostile folders and odd commands; each is done or refused in bounds
+# make figures fill docs/reliability.md from what the harnesses have counted
 # make soak    half an hour of fit, embed and links in one process; memory stays flat
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
@@ -17,7 +18,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all crash-test faults fuzz soak bench lint types clean
+.PHONY: demo test test-all crash-test faults fuzz soak figures bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -33,17 +34,30 @@ test-all: $(STAMP) lint types
 	MASKGAE_EXAMPLES=2000 $(PYTEST)
 	$(MAKE) faults fuzz crash-test
 
+# Each harness leaves its figures in results/reliability, and 'make figures' fills the page.
+HARNESS := OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness
+FIGURES := results/reliability
+KILLS ?= 300
+MINUTES ?= 10
+CALLS ?= 2000
+
 crash-test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.crash
+	$(HARNESS).crash --kills $(KILLS) --json $(FIGURES)/crash.json
 
 faults: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.faults
+	$(HARNESS).faults --json $(FIGURES)/faults.json
 
 fuzz: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.fuzz --minutes 10
+	$(HARNESS).fuzz --minutes $(MINUTES) --json $(FIGURES)/fuzz.json
+	$(HARNESS).folders --minutes $(MINUTES) --json $(FIGURES)/folders.json
+	$(HARNESS).commands --calls $(CALLS) --json $(FIGURES)/commands.json
+	$(HARNESS).extremes --json $(FIGURES)/extremes.json
 
 soak: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.harness.soak --minutes 30
+	$(HARNESS).soak --minutes 30 --json $(FIGURES)/soak.json
+
+figures: $(STAMP)
+	$(HARNESS).figures
 
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed

@@ -1,7 +1,10 @@
 """Broken files for the readers, in short; ``make fuzz`` goes on for ten minutes."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from tests.harness.bounded import child
 from tests.harness.fuzz import broken, is_finding, seeds, tried
 
@@ -22,3 +25,11 @@ def test_good_files_are_read_and_broken_ones_are_refused(tmp_path: Path) -> None
         for number in range(300):
             for outcome in tried(reader, number, good, tmp_path):
                 assert not is_finding(outcome), (number, outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harness", ["folders --minutes 1", "commands --calls 100"])
+def test_odd_folders_and_commands_are_opened_or_refused(harness: str) -> None:
+    command = [sys.executable, "-m", *f"tests.harness.{harness}".split()]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

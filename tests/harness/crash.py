@@ -1,6 +1,6 @@
 """Kills at random moments: what was killed is resumed, and ends as if nothing had happened.
 
-    python -m tests.harness.crash [--kills 120] [--seed 0]
+    python -m tests.harness.crash [--kills 300] [--seed 0]
 
 Commands run in forks of this process, which has imported everything, and are killed (SIGKILL):
 half of them at a moment drawn uniformly from the time that they take, half at a random flush of a
@@ -29,9 +29,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.harness import scenes
+from tests.harness.figures import keep
 
+from maskgae.base.files import TEMPORARY
 from maskgae.base.lock import LOCK
 from maskgae.evaluation import outcome
 
@@ -149,7 +152,7 @@ class Site:
         self.seconds = time.perf_counter() - started
         if code:
             raise SystemExit(f"{self.scene.name} fails undisturbed:\n{self.log.read_text()}")
-        self.wanted = contents(self.out)
+        self.wanted = contents(self.out, self.scene)
         self.flushes = int((self.folder / "flushes").read_text())
 
     def disturb(self, rng: random.Random, sent: list[int]) -> None:
@@ -173,7 +176,7 @@ class Site:
         self.counts["runs"] += 1
         if code:
             self.problems.append(f"resumed, it ends with {code}:\n{self.log.read_text()[-2000:]}")
-        elif differing := differences(self.wanted, contents(self.out)):
+        elif differing := differences(self.wanted, contents(self.out, self.scene)):
             self.counts["differences"] += len(differing)
             self.problems.append(f"differs: {', '.join(differing)}")
 
@@ -198,14 +201,17 @@ class Site:
         scenes.check_readable(self.out)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, hidden ones too; but among records the lock of the dead may stay.
+def contents(folder: Path, scene: scenes.Scene) -> dict[str, bytes]:
+    """Every file below a folder, hidden ones too, but for what a killed process may leave.
 
-    A run folder is locked by whoever goes on; records by an append alone, if there is one to come.
+    Among records that is its lock, and beside a single file the temporary one it was writing.
+
     """
-    every = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    among_records = "records" in folder.parts
-    paths = (path for path in every if not (among_records and path.name == LOCK))
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    if scene.appends:
+        paths = (path for path in paths if path.name != LOCK)
+    if scene.leaves:
+        paths = (path for path in paths if not TEMPORARY.fullmatch(path.name))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
@@ -213,7 +219,7 @@ def differences(wanted: dict[str, bytes], found: dict[str, bytes]) -> list[str]:
     return [name for name in sorted(wanted | found) if wanted.get(name) != found.get(name)]
 
 
-def run(kills: int, seed: int, names: list[str]) -> bool:
+def run(kills: int, seed: int, names: list[str], kept: Path | None = None) -> bool:
     """Kills as often as asked, over all scenes in turn; whether nothing was lost."""
     rng, started = random.Random(seed), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -231,7 +237,18 @@ def run(kills: int, seed: int, names: list[str]) -> bool:
             site.disturb(rng, [signal.SIGXFSZ])
             if rng.random() < 0.5:
                 site.disturb(rng, [rng.choice((signal.SIGINT, signal.SIGTERM))])
-    return report(sites, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    keep(kept, figures(sites, seconds))
+    return report(sites, seconds)
+
+
+def figures(sites: list[Site], seconds: float) -> dict[str, Any]:
+    """What is kept of a run of this harness."""
+    names = (*COLUMNS, "differences", "unreadable")
+    counts = {site.scene.name: {name: site.counts[name] for name in names} for site in sites}
+    total = {name: sum(scene[name] for scene in counts.values()) for name in names}
+    problems = sum(len(site.problems) for site in sites)
+    return {"scenes": counts, "total": total, "problems": problems, "seconds": round(seconds)}
 
 
 COLUMNS = ("kills", "amid a write", "with checkpoints", "cut writes", "signals", "runs")
@@ -259,11 +276,12 @@ def report(sites: list[Site], seconds: float) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=120)
+    parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scene", action="append", default=[], help="only this one; repeatable")
+    parser.add_argument("--json", type=Path, help="keep the figures here")
     given = parser.parse_args()
-    sys.exit(0 if run(given.kills, given.seed, given.scene) else 1)
+    sys.exit(0 if run(given.kills, given.seed, given.scene, given.json) else 1)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.harness.figures import keep
+
 from maskgae.base.replace import ASIDE
 
 SOURCE = Path(__file__).with_name("faults.c")
@@ -218,6 +220,7 @@ def main() -> int:
     """Prints a line for each thing that is written; 1 where anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--every", type=int, default=1, help="only every n-th call (default 1)")
+    parser.add_argument("--json", type=Path, help="keep the figures here")
     options = parser.parse_args()
     if os.environ.get("LD_PRELOAD", "").rpartition("/")[2] != "faults.so":
         if compiler() is None:
@@ -225,7 +228,7 @@ def main() -> int:
             return 0
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "LD_PRELOAD": str(compiled(Path(folder)))}
-            command = [sys.executable, "-m", "tests.harness.faults", "--every", str(options.every)]
+            command = [sys.executable, "-m", "tests.harness.faults", *sys.argv[1:]]
             return subprocess.run(command, env=environment).returncode
     faults, total, findings = Faults(), 0, 0
     for name, write in writers().items():
@@ -238,6 +241,7 @@ def main() -> int:
                 print(f"  {name}, {kind} at call {k}: {wrong}", flush=True)
         total += tried.total()
         print(f"{name}: " + ", ".join(f"{kind} {n}" for kind, n in tried.items()), flush=True)
+    keep(options.json, {"faults": total, "findings": findings})
     print(f"{total:,} faults injected, {findings} half-written files or unclear errors")
     return 1 if findings else 0
 

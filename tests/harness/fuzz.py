@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 from tests.harness.bounded import Child, Outcome, child
+from tests.harness.figures import keep
 
 SECONDS, MEGABYTES = 5, 500
 
@@ -102,14 +103,14 @@ def broken(number: int, good: list[tuple[str, bytes]]) -> tuple[str, bytes]:
         return ending, _repacked(random, content)
     if ending in TEXTS and random.random() < 0.4:
         content = _rearranged(random, content)
-    content = _changed(random, content, good)
+    content = changed(random, content, good)
     if ending in TEXTS[:6] and random.random() < 0.1:
         ending, content = f"{ending}.gz", gzip.compress(content, 1, mtime=0)
-        content = _changed(random, content, good) if random.random() < 0.5 else content
+        content = changed(random, content, good) if random.random() < 0.5 else content
     return ending, content
 
 
-def _changed(random: Random, content: bytes, good: list[tuple[str, bytes]]) -> bytes:
+def changed(random: Random, content: bytes, good: list[tuple[str, bytes]]) -> bytes:
     """Some bytes are others, gone, doubled or swapped for a piece of another file."""
     data = bytearray(content)
     for _ in range(random.choice([0, 1, 1, 2, 4, 16])):
@@ -162,7 +163,7 @@ def _repacked(random: Random, content: bytes) -> bytes:
             if random.random() < 0.4:
                 others = [(".npy", other) for _, other in members]
                 data = random.choice(others)[1] if random.random() < 0.2 else data
-                data = _changed(random, data, others)
+                data = changed(random, data, others)
             packing = random.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
             new.writestr(zipfile.ZipInfo(name), data, packing)
     return file.getvalue()
@@ -191,6 +192,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10, help="how long (default 10)")
     parser.add_argument("--first", type=int, default=0, help="the first number (default 0)")
     parser.add_argument("--only", type=int, help="this number alone")
+    parser.add_argument("--json", type=Path, help="keep the figures here")
     options = parser.parse_args()
     good, counts, findings = seeds(), Counter[str](), 0
     end = time.monotonic() + 60 * options.minutes
@@ -207,6 +209,8 @@ def main() -> int:
                 break
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
     files = number - (options.first if options.only is None else options.only)
+    figures = {"files": files, "readings": counts.total(), "findings": findings}
+    keep(options.json, figures | {"seconds": round(60 * options.minutes)})
     print(f"{files:,} files, {counts.total():,} readings ({kinds}): {findings} findings")
     return 1 if findings else 0
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from tests.harness.figures import keep
+
 GROWTH = 0.05
 
 ENCODERS = ("gcn", "sage", "gat")
@@ -113,17 +115,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="how long (default 30)")
     parser.add_argument("--growth", type=float, default=GROWTH, help="at most (default 0.05)")
+    parser.add_argument("--json", type=Path, help="keep the figures here")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         samples = soaked(60 * options.minutes, Path(name))
-    end = samples[-1].second
+    end, tenths = samples[-1].second, []
     for tenth in range(10):
         held = [s for s in samples if tenth * end <= 10 * s.second <= (tenth + 1) * end]
         if held:
             memory, files = mean(s.megabytes for s in held), max(s.files for s in held)
+            tenths.append({"minutes": (tenth + 1) * end / 600, "megabytes": round(memory, 1)})
             print(f"to {(tenth + 1) * end / 600:5.1f} min: {memory:7.1f} MiB, {files} open files")
     before, after = growth(samples)
     left = samples[-1].files - samples[len(samples) // 10].files
+    figures = {
+        "rounds": len(samples),
+        "seconds": round(end),
+        "growth": round(after / before - 1, 4),
+    }
+    keep(options.json, figures | {"left_open": max(0, left), "tenths": tenths})
     print(
         f"{len(samples):,} rounds of fit, embed, links and score in {end / 60:.1f} minutes: "
         f"memory {100 * (after / before - 1):+.1f} %, {left} files left open"

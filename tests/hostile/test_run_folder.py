@@ -164,6 +164,12 @@ def test_documents(reader: Child, run: Path, name: str, text: str) -> None:
     refused(reader, run, name)
 
 
+@pytest.mark.parametrize("name", ["graph/manifest.json", "metrics.json", "history.csv"])
+def test_documents_without_end(reader: Child, run: Path, name: str) -> None:
+    os.truncate(run / name, 1 << 40)  # of which the disk has nothing
+    refused(reader, run, name)
+
+
 def test_ids(reader: Child, run: Path) -> None:
     path = run / "graph" / "ids.parquet"
     pq.write_table(pa.table({"id": ["a"]}), path)

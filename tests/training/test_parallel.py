@@ -285,7 +285,7 @@ def test_ranks_with_different_files_end_within_seconds(
         for text in said:
             assert f"error: rank 1 was given other {names[differs]}" in text, said
     else:
-        assert "no does not exist" in said[1] and "lost the connection" in said[0], said
+        assert "no does not exist" in said[-1], said  # torchrun ends the other, which may be mute
 
 
 @pytest.mark.slow

@@ -121,11 +121,18 @@ def read_json(path: Path) -> Any:
     return read_with(path, lambda p: json.loads(p.read_text(encoding="utf-8")), "JSON")
 
 
+#: What a text file of ours holds at most, and the kinds that are mapped instead of read.
+TEXT_BYTES, MAPPED = 64 * 2**20, ("safetensors", "NumPy")
+
+
 def read_with(path: Path, reader: Callable[[Path], Any], kind: str) -> Any:
     """Reads a file of ours; what is missing or broken is an error that names it."""
     try:
         if path.exists() and not path.is_file():  # a FIFO would never end
             raise InputError(f"{path} must be a regular file, and it is something else")
+        if kind not in MAPPED and path.stat().st_size > TEXT_BYTES:
+            most = TEXT_BYTES // 2**20
+            raise InputError(f"{path} is larger than the {most} MiB that maskgae writes there")
         return reader(path)
     except InputError:  # which says it already
         raise

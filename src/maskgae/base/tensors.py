@@ -54,5 +54,16 @@ def _checksum(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> str:
     for name in sorted(tensors):
         value = tensors[name]
         digest.update(f"\n{name} {value.dtype} {list(value.shape)}\n".encode())
-        digest.update(value.reshape(-1).view(uint8).numpy().data)
+        digest.update(content(value))
     return digest.hexdigest()
+
+
+def content(tensor: Tensor) -> memoryview:
+    """The bytes of a tensor, row by row.
+
+    >>> bytes(content(Tensor([1.0]).expand(2))) == bytes(content(Tensor([1.0, 1.0])))
+    True
+    """
+    flat = tensor.detach().cpu().reshape(-1).contiguous()
+    # A single number, or none, may have any stride and passes for contiguous.
+    return flat.as_strided((flat.numel(),), (1,)).view(uint8).numpy().data

@@ -124,7 +124,7 @@ def fitted_scorers(
     fitted: Scores, split: LinkSplit, kept: Validation | None, stream: Stream
 ) -> dict[str, Scorer]:
     """What scores the method's row and, where rules are combined with it, the parts' own rows."""
-    if kept is None:
+    if kept is None or not kept.pairs.shape[1]:  # the only validation pair chose the epoch
         return {"method": Scorer.bare()}
     columns = Columns.of(split.train, opened(fitted, split.train))
     known = joined(split.train, split.val, None)

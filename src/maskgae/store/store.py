@@ -163,8 +163,10 @@ class Store:
     @property
     def encoding(self) -> str | None:
         """What was fitted on the table of nodes, as JSON."""
-        path = self.folder / ENCODING
-        return path.read_text(encoding="utf-8") if ENCODING in self.manifest["files"] else None
+        if ENCODING not in self.manifest["files"]:
+            return None
+        text = read_with(self.folder / ENCODING, lambda path: path.read_text("utf-8"), "JSON")
+        return str(text)
 
     @cached_property
     def graph(self) -> Graph:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from torch import Tensor, nn, uint8
+from torch import Tensor, nn
 
 from maskgae.base.settings import WITHOUT_EFFECT, Settings
+from maskgae.base.tensors import content
 from maskgae.data.features import Features, JoinedFeatures, SparseFeatures
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Validation
@@ -54,5 +55,5 @@ def digest_of(*tensors: Tensor) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for tensor in tensors:
         digest.update(f"{tensor.dtype} {list(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().reshape(-1).view(uint8).numpy().data)
+        digest.update(content(tensor))
     return digest.hexdigest()

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from maskgae.base.errors import InputError
+from maskgae.base.files import write_text
 
 
 def filled(text: str, blocks: Mapping[str, str]) -> str:
@@ -31,7 +32,7 @@ def fill_file(path: Path, blocks: Mapping[str, str]) -> None:
     """Fills a document in place."""
     if not path.exists():
         raise InputError(f"there is no {path} to fill in: run this in a checkout of the project")
-    path.write_text(filled(path.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+    write_text(path, filled(path.read_text(encoding="utf-8"), blocks))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
