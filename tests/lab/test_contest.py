@@ -256,6 +256,16 @@ def test_the_command_runs_what_is_missing_and_fills_the_page(
     assert (tmp_path / "results/contest/validation/tiny.jsonl").exists()
 
 
+def test_without_the_project_s_page_the_tables_are_printed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _kept(Records(tmp_path / "results"), "adamic_adar", {200: 0.5})
+    words = ("--methods", "adamic_adar", "--seeds", 1, "--first-seed", 3, "--quiet")
+    said = run("contest", folder, *words)
+    assert "### tiny" in said and "| Adamic-Adar | 1 |" in said and "### g" not in said
+
+
 def _kept(records: Records, method: str, values: dict[int, float], **settings: int) -> None:
     entry = Entry("g", method, settings, "")
     for seed, value in values.items():

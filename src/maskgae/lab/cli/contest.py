@@ -50,6 +50,7 @@ def contest(
     """Let fit and its alternatives predict the same held-out edges; what is there is kept."""
     from maskgae.lab import Records
     from maskgae.lab.contest.entry import arena_of, run_entry
+    from maskgae.lab.contest.graphs import graph_name
     from maskgae.lab.tables.blocks import fill_file
     from maskgae.lab.tables.contest import contest_blocks, draw_contest
 
@@ -60,14 +61,14 @@ def contest(
     if run:
         tasks = _tasks(graphs or [], methods, seeds, first_seed, validation)
         run_with_progress(tasks, records, jobs, quiet, run=run_entry, load=arena_of)
-    blocks = contest_blocks(records)
-    if DOCUMENT.exists():
-        fill_file(DOCUMENT, blocks)
+    if DOCUMENT.exists():  # which shows every graph, whichever were asked for here
+        fill_file(DOCUMENT, contest_blocks(records))
         draw_contest(records, CHART)
         screen.out.print(f"tables written to {screen.plain(DOCUMENT)}")
-    else:
-        for block in blocks.values():
-            screen.out.print(f"\n{block}", markup=False)
+        return
+    names = [graph_name(place) for place in graphs or ()]
+    for block in contest_blocks(records, names, first=0).values():
+        screen.out.print(f"\n{block}", markup=False, soft_wrap=True)
 
 
 def _tasks(

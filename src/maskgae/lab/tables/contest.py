@@ -40,10 +40,24 @@ Seeds = Mapping[int, Run]
 Standing = Mapping[str, Seeds]
 
 
-def contest_blocks(records: Records) -> dict[str, str]:
-    """The tables of docs/contest.md by their names."""
-    tested = {name: standing(records, TASK, name, UNSEEN) for name in records.datasets(TASK)}
-    chosen = {name: standing(records, VALIDATION, name) for name in records.datasets(VALIDATION)}
+def contest_blocks(
+    records: Records, names: Sequence[str] = (), first: int = UNSEEN
+) -> dict[str, str]:
+    """The tables of docs/contest.md by their names, for some graphs or for all.
+
+    Args:
+        records: where the runs are kept.
+        names: the graphs; all where none is named.
+        first: the first seed of a test that counts.
+    """
+    tested, chosen = (
+        {
+            name: standing(records, task, name, start)
+            for name in records.datasets(task)
+            if not names or name in names
+        }
+        for task, start in ((TASK, first), (VALIDATION, 0))
+    )
     tables = [f"### {_heading(name)}\n\n{_table(found)}" for name, found in tested.items()]
     return {
         "contest summary": _summary(tested),
