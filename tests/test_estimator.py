@@ -111,7 +111,7 @@ def test_what_is_not_named_is_as_the_preset_and_the_settings_say() -> None:
     chosen = resolve_settings(GRAPH, overrides=settings)
     assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("path", 32, 5)
     chosen = resolve_settings(GRAPH, dim=16, overrides=settings)
-    assert (chosen.mask.kind, chosen.encoder.dim, chosen.seed) == ("path", 16, 5)
+    assert (chosen.mask.kind, chosen.embedding.columns, chosen.seed) == ("path", 16, 5)
     with pytest.raises(InputError, match=r"leave out dim, or set embedding\.propagated=0"):
         resolve_settings(GRAPH, "node-cora-edge", 16)
 

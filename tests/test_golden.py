@@ -70,7 +70,7 @@ def fitted(folder: Path) -> dict[str, Any]:
     rows = (f"n{u},n{v}" for u, v in graph.pairs.T.tolist())
     edges.write_text("\n".join(["source,target", *rows]) + "\n")
     words = ["fit", str(edges), "--out", str(folder / "run"), "--seed", "5", "--quiet"]
-    for key, value in {**SHORT, "scorer.kind": "network"}.items():
+    for key, value in {**SHORT, "scorer.kind": "network", "embedding.parts": "layers"}.items():
         words += ["--set", f"{key}={value}"]
     result = CliRunner().invoke(app, [*words, "--threads", "1"])
     assert result.exit_code == 0, result.output

@@ -91,6 +91,7 @@ def test_the_run_folder_is_complete(fitted: Path) -> None:
         "graph",
         "features.json",
         "scorer.json",
+        "readout.safetensors",
         "embeddings.parquet",
         "metrics.json",
         "history.csv",

@@ -203,8 +203,8 @@ def test_bad_input_replaces_nothing(
             signals_at(patch, 3, signal.SIGINT)
         fit(edges, out)
     if wrong == "weights":
-        fit(edges, tmp_path / "other", "--dim", "16")
-        bad, more = edges, ["--from", tmp_path / "other", "--dim", "8"]
+        fit(edges, tmp_path / "other", "--set", "encoder.dim=16")
+        bad, more = edges, ["--from", tmp_path / "other", "--set", "encoder.dim=8"]
     elif wrong != "missing":
         bad.write_text("a,b\nc\n" if wrong == "malformed" else "a,b\n")
     old = files(out)

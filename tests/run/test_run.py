@@ -201,14 +201,14 @@ def test_a_grown_graph_is_embedded_by_names() -> None:
     pairs = [(f"n{u}", f"n{v}") for u, v in generate(80, 300, seed=1).pairs.T.tolist()]
     run = maskgae.fit(pairs, SETTINGS)
     ids, vectors = run.embed([*pairs, ("a new one", "n3")])
-    assert set(ids) == {*run.ids, "a new one"} and vectors.shape == (ids.size, 64 + 32)
+    assert set(ids) == {*run.ids, "a new one"} and vectors.shape == (ids.size, 256)
     with pytest.raises(InputError, match="must have the fitted nodes"):
         run.embed(pairs[:3])
 
 
 Change = Callable[[Path], list[Any]]
 CHANGES: dict[str, tuple[Change, str]] = {
-    "dim": (lambda _: ["--dim", 10], r"encoder\.hidden = 64, not 5"),
+    "dim": (lambda _: ["--dim", 10], r"embedding\.columns = 256, not 10"),
     "preset": (lambda _: ["--preset", "node-cora-edge"], r"is complete with .* = "),
     "holdout": (lambda _: ["--holdout", 0], "holdout 1, not 0"),
     "batches": (lambda _: ["--batch-pairs", 64], r"training\.batch_pairs = 0, not 64"),

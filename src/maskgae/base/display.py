@@ -37,6 +37,7 @@ ROW_NAMES = {
     "rules": "rules alone, combined",
     "raw_features": "raw features",
     "propagated_features": "SGC features (smoothed twice)",
+    "joined_inputs": "joined inputs, no network",
     "untrained": "untrained encoder",
 }
 

@@ -168,6 +168,13 @@ class EmbeddingConfig:
     propagated: int = setting(
         0, "hops of smoothed features (SGC) appended beside the layers; 0: none", low=0
     )
+    parts: str = setting(
+        "layers",
+        "layers: of the network alone; both: beside them the joined inputs, which are features, "
+        "smoothed features and eigenvectors of the edges, in 'columns' columns",
+        choices=("layers", "both"),
+    )
+    columns: int = setting(256, "columns of the embedding where parts = both", low=1)
 
 
 @dataclass(frozen=True)

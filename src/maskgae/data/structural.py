@@ -14,7 +14,8 @@ Fit it on training edges only: otherwise the features give away what is held out
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ from maskgae.data.graph import Graph
 LEAST = 0.05
 #: Nodes up to which eigenvectors are solved for, restarts after which that is given up, and the
 #: steps of subspace iteration that are taken instead.
-SOLVED_NODES, RESTARTS, STEPS = 20_000, 100, 20
+SOLVED_NODES, RESTARTS, STEPS = 2_000, 100, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +74,22 @@ class StructuralFeatures:
         scale = np.maximum(raw.std(0), 0.05 * np.abs(raw).max(0))
         return cls(basis, degrees, np.where(scale > 0, scale, 1).astype(np.float32))
 
-    def transform(self, graph: Graph, known: NDArray[np.int64] | None = None) -> DenseFeatures:
-        """Features of a graph whose nodes ``known`` are the fitted ones, in their order.
+    def renumbered(self, fitted: Any, known: Any, num_nodes: int) -> StructuralFeatures:
+        """The same for a graph in which the nodes ``fitted`` have the numbers ``known``.
 
-        Args:
-            graph: the fitted graph or one that grew from it.
-            known: the number in ``graph`` of each fitted node; the same numbers where ``None``.
+        Rows of the basis of other nodes are zero, so that those are seen by their edges to fitted
+        nodes alone.
         """
+        basis = np.zeros((num_nodes, self.basis.shape[1]), dtype=np.float32)
+        basis[known] = self.basis[fitted]
+        degrees = np.zeros(num_nodes, dtype=np.float32)
+        degrees[known] = self.degrees[fitted]
+        return replace(self, basis=basis, degrees=degrees)
+
+    def transform(self, graph: Graph) -> DenseFeatures:
+        """Features of the fitted graph, or of one with other edges between the same nodes."""
         degrees = graph.degrees.numpy().astype(np.float32)
         matrix = normalized_adjacency(graph)
-        if known is not None:
-            matrix = matrix[:, known]
         return DenseFeatures(torch.from_numpy(_columns(matrix, self.basis, degrees) / self.scale))
 
 

@@ -26,9 +26,12 @@ from maskgae.evaluation.method import Classifies, Embeds, Fitted, Method, OnEpoc
 from maskgae.evaluation.metrics import classification_metrics
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.probe import probe
+from maskgae.nn.readout import Readout
 
 #: Above this many nodes a public split is large enough to speak for itself.
 LARGE = 100_000
+#: Columns of the joined inputs, as many as an embedding of ``fit`` has.
+JOINED_COLUMNS = 256
 
 
 class Judge:
@@ -64,13 +67,20 @@ class Judge:
 
     @cached_property
     def feature_rows(self) -> dict[str, Metrics]:
-        """The baselines that need no network: raw features and SGC features (smoothed twice)."""
+        """The baselines that need no network: raw, smoothed twice (SGC), and joined inputs."""
         if self.graph.features is None:
-            return {}
+            return self._joined_inputs()
         rows = {"raw_features": self.embedding(self.graph.features.scipy())}
         if self.graph.num_pairs:  # a sample of a large graph's nodes comes without edges
             rows["propagated_features"] = self.embedding(propagated_features(self.graph))
-        return rows
+        return rows | self._joined_inputs()
+
+    def _joined_inputs(self) -> dict[str, Metrics]:
+        """What goes into an embedding, without a network, in as many columns."""
+        if not self.graph.num_pairs or self.graph.num_nodes > LARGE:
+            return {}
+        made = Readout.fit([], self.graph, JOINED_COLUMNS, self.stream.at("joined"))
+        return {"joined_inputs": self.embedding(made([], self.graph).numpy())}
 
     def classes(self, predicted: Tensor) -> Metrics:
         """The metrics of a class for each node, ``[N]``."""

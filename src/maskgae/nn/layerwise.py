@@ -89,6 +89,14 @@ def smoothed(graph: Graph, x: Features, hops: int) -> Tensor:
     return x.dense()
 
 
+def spread(graph: Graph, x: Tensor, steps: int, stays: float) -> Tensor:
+    r"""Rows spread by personalised PageRank, :math:`X' \leftarrow (1 - a) \hat S X' + a X`."""
+    found = x
+    for _ in range(steps):
+        found = smoothed(graph, DenseFeatures(found), 1).mul_(1 - stays).add_(x, alpha=stays)
+    return found
+
+
 def scratch(rows: int, columns: int) -> Tensor:
     """A matrix to fill, in a nameless file of the temporary folder where it is large."""
     if rows * columns <= IN_MEMORY:

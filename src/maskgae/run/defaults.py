@@ -99,6 +99,7 @@ def suggest(graph: Graph) -> Suggestion:
     _choose_length(known, suggestion)
     _choose_split(known, suggestion)
     _choose_scorer(known, suggestion)
+    _choose_readout(known, suggestion)
     return suggestion
 
 
@@ -165,10 +166,10 @@ def _choose_dropout(facts: GraphSize, suggestion: Suggestion) -> None:
         suggestion.add(reason, encoder__dropout=0.2)
     elif _words(facts):
         reason = (
-            f"Strong dropout and rows of equal length: {100 * facts.feature_density:.1f} % of the "
-            "features are not zero, as with words, where any single one must not decide."
+            f"Strong dropout: {100 * facts.feature_density:.1f} % of the features are not zero, as "
+            "with words, where any single one must not decide."
         )
-        suggestion.add(reason, encoder__dropout=0.8, embedding__normalize="l2")
+        suggestion.add(reason, encoder__dropout=0.8)
     else:
         reason = "Medium dropout: dense features say the same thing less often."
         suggestion.add(reason, encoder__dropout=0.5)
@@ -195,6 +196,16 @@ def _choose_scorer(facts: GraphSize, suggestion: Suggestion) -> None:
         "of validation; where the rules do not help there, the network scores alone."
     )
     suggestion.add(reason, scorer__kind="combined")
+
+
+def _choose_readout(facts: GraphSize, suggestion: Suggestion) -> None:
+    if facts.nodes > RANKED_NODES:
+        return
+    reason = (
+        "The embedding keeps what went in beside what was learnt: the network's layers, the "
+        "features, smoothed features and eigenvectors of the edges, in 256 columns."
+    )
+    suggestion.add(reason, embedding__parts="both", embedding__columns=256)
 
 
 def _choose_split(facts: GraphSize, suggestion: Suggestion) -> None:
@@ -243,6 +254,8 @@ def _widths(settings: Settings, dim: int) -> dict[str, Any]:
     layers = settings.encoder.layers
     if not isinstance(dim, int) or dim < 1:
         raise InputError(f"dim must be a whole number from 1 on, not {dim!r}")
+    if settings.embedding.parts == "both":
+        return {"embedding.columns": dim}
     if settings.embedding.propagated:
         raise InputError(
             f"dim says how many columns come out, but embedding.propagated = "

@@ -33,6 +33,7 @@ from maskgae.io.parquet import ParquetTable
 from maskgae.io.sources import open_file
 from maskgae.io.writers import write_parts
 from maskgae.nn.network import MaskGAENet
+from maskgae.nn.readout import Readout
 from maskgae.run.folder import (
     CHECKPOINTS,
     CONFIG,
@@ -43,6 +44,7 @@ from maskgae.run.folder import (
     METRICS,
     MODEL,
     OLD_GRAPH_FILES,
+    READOUT,
     REPORT,
     SCORER,
     WHOLE,
@@ -93,6 +95,8 @@ def write_run(run: Run, folder: Path) -> None:
     if source.encoder is not None:
         write_text(folder / FEATURES, source.encoder.to_json())
     write_text(folder / SCORER, run.scorer.to_json())
+    if run.readout is not None:
+        write_tensors(folder / READOUT, run.readout.tensors(), {"format": 1})
     write_embeddings(folder / EMBEDDINGS, run.ids, run.embedding)
     write_json(folder / METRICS, run.record)
     write_text(folder / HISTORY, history_csv(run.history))
@@ -133,6 +137,7 @@ def load_parts(folder: Path) -> dict[str, Any]:
         "source": source,
         "held_out": _held_out(store),
         "structural": _structural(store),
+        "readout": _read_readout(folder / READOUT, settings),
         "scorer": read_with(folder / SCORER, _read_scorer, "JSON"),
         "history": read_with(folder / HISTORY, _read_history, "CSV"),
         "record": read_with(folder / METRICS, lambda path: check_record(read_json(path)), "JSON"),
@@ -148,6 +153,12 @@ def read_encoder(folder: Path) -> TableEncoder | None:
         return None
     text = read_with(path, lambda path: path.read_text(encoding="utf-8"), "JSON")
     return TableEncoder.from_json(text, str(path))
+
+
+def _read_readout(path: Path, settings: Settings) -> Readout | None:
+    if settings.embedding.parts == "layers":
+        return None
+    return Readout.from_tensors(read_tensors(path)[0])
 
 
 def _read_scorer(path: Path) -> Scorer:

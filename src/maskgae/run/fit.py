@@ -187,7 +187,7 @@ class _Request:
         task = _prepared(source.graph, settings, self.holdout)
         method = self._method(settings, self._checkpoints(here, place, settings))
         fitted = method.fit(task.train, task.validation(settings), Stream(settings.seed))
-        _embedded(fitted.net, task.graph, here)
+        _embedded(fitted, task.graph, here)
         return Run(fitted.net, source.with_graph(task.graph))
 
     def check_same(self, source: Source, here: Ranks) -> None:
@@ -222,7 +222,8 @@ class _Request:
             structural=task.structural,
             history=fitted.state.history,
             scorer=result.scorer,
-            embedding=_embedded(fitted.net, task.graph, here),
+            readout=fitted.readout,
+            embedding=_embedded(fitted, task.graph, here),
         )
         run.record = _record(run, result.outcome, self.holdout)
         return run
@@ -325,11 +326,11 @@ def _trained(
     return link_task(method, untrained, ground, settings, audit=audit, on_epoch=on_epoch)
 
 
-def _embedded(net: MaskGAENet, graph: Graph, here: Ranks) -> Any:
+def _embedded(fitted: FittedMaskGAE, graph: Graph, here: Ranks) -> Any:
     """Every node's embedding, each rank computing its rows; left to the run where there is one."""
-    if here.alone:
+    if here.alone or fitted.readout is not None:
         return None
-    own = net.embed(graph, here.rows(graph.num_nodes))
+    own = fitted.net.embed(graph, here.rows(graph.num_nodes))
     return here.gathered(own, graph.num_nodes).cpu().numpy()
 
 

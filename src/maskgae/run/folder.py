@@ -31,7 +31,7 @@ from maskgae.store.store import WHOLE as STORE_FILES
 from maskgae.training.checkpoint import checkpoint_paths
 
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
-FEATURES, SCORER = "features.json", "scorer.json"
+FEATURES, SCORER, READOUT = "features.json", "scorer.json", "readout.safetensors"
 EMBEDDINGS, REPORT = "embeddings.parquet", "report.html"
 CHECKPOINTS, GRAPH = "checkpoints", "graph"
 #: What a run of 0.1 kept its graph in: known, so that it can be replaced.
@@ -40,7 +40,7 @@ OLD_GRAPH_FILES = (
     *(f"{name}.npz" for name in ("graph", "held_out", "features", "structural")),
 )
 GRAPH_FILES = (*OLD_GRAPH_FILES, *STORE_FILES)
-FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, EMBEDDINGS, REPORT, MODEL)
+FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, READOUT, EMBEDDINGS, REPORT, MODEL)
 #: All files of a run, by their places in its folder; the last one makes it complete.
 WHOLE = (*(f"{GRAPH}/{name}" for name in GRAPH_FILES), *FILES)
 

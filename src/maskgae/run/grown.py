@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskgae.base.errors import InputError
+from maskgae.io.ids import as_ids, find_ids
+from maskgae.nn.readout import Readout
 from maskgae.run.source import Source, positions, read
 
 if TYPE_CHECKING:
@@ -36,9 +38,8 @@ def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
         return _checked_store(run, grown)
     if grown.graph.features is None and run.structural is not None:
         known = positions(run.ids, grown.ids, "the new graph, which must have the fitted nodes")
-        return grown.with_graph(
-            grown.graph.with_features(run.structural.transform(grown.graph, known))
-        )
+        made = run.structural.renumbered(slice(None), known, grown.graph.num_nodes)
+        return grown.with_graph(grown.graph.with_features(made.transform(grown.graph)))
     _check_columns(run, grown)
     return grown
 
@@ -55,6 +56,18 @@ def _same_types(run: Run, grown: Source) -> Source:
     number = np.array([own.names.index(name) for name in found.names])
     codes = number[found.codes.numpy()]
     return grown.with_graph(grown.graph.with_types(codes, own.names, own.column))
+
+
+def readout_like(run: Run, grown: Source) -> Readout:
+    """A run's readout for another graph, by what nodes are called.
+
+    Where hardly any node of the fitted graph is there, the structural part of the embedding is
+    that of nodes without neighbours.
+    """
+    assert run.readout is not None
+    numbers = find_ids(as_ids(run.ids.tolist()), grown.ids)
+    there = np.flatnonzero(numbers >= 0)
+    return run.readout.grown(there, numbers[there], grown.graph.num_nodes)
 
 
 def _checked_store(run: Run, grown: Source) -> Source:

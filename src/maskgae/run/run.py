@@ -21,14 +21,15 @@ from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.scorer import PairScorer, Scorer
 from maskgae.io.ids import IdArray
 from maskgae.nn.network import MaskGAENet
+from maskgae.nn.readout import Readout
 from maskgae.run.files import load_parts, save
-from maskgae.run.grown import read_like
+from maskgae.run.grown import read_like, readout_like
 from maskgae.run.links import check_top, missing_links
 from maskgae.run.nearest import Nearest
 from maskgae.run.page import write_report
 from maskgae.run.source import Source
 from maskgae.run.why import Why, why
-from maskgae.training.maskgae import PairLogits
+from maskgae.training.maskgae import PairLogits, embedded
 
 
 class Embedding(NamedTuple):
@@ -51,6 +52,7 @@ class Run:
         history: a row for each epoch.
         record: settings, metrics, heuristic baselines, audit, times.
         scorer: what scores a pair: the network alone, or combined with rules.
+        readout: what turns layers and inputs into the embedding; the layers alone where ``None``.
         embedding: of every node, where it is known.
         stored: where to read it from; else it is computed when it is asked for.
         folder: where the run is kept, if it is.
@@ -66,6 +68,7 @@ class Run:
         history: Sequence[Mapping[str, Any]] = (),
         record: Mapping[str, Any] | None = None,
         scorer: Scorer | None = None,
+        readout: Readout | None = None,
         embedding: NDArray[np.float32] | None = None,
         stored: Callable[[], NDArray[np.float32]] | None = None,
         folder: Path | None = None,
@@ -75,7 +78,7 @@ class Run:
         self.history = [dict(row) for row in history]
         self.record = dict(record or {})
         self.scorer = scorer or Scorer.bare()
-        self.folder, self._stored = folder, stored
+        self.readout, self.folder, self._stored = readout, folder, stored
         if embedding is not None:
             self.__dict__["embedding"] = embedding
 
@@ -111,7 +114,7 @@ class Run:
         """The embeddings of all nodes, with all edges for message passing, ``[N, D]``."""
         if self._stored is not None:
             return self._stored()
-        return np.asarray(self.net.readout(self.layers, self.graph).cpu())
+        return np.asarray(embedded(self.net, self.readout, self.graph, self.layers).cpu())
 
     @cached_property
     def layers(self) -> list[Tensor]:
@@ -168,7 +171,9 @@ class Run:
         if other is None:
             return Embedding(self.ids, self.embedding)
         grown = read_like(self, other, nodes, **how)
-        return Embedding(grown.ids, self.net.embed(grown.graph).cpu().numpy())
+        readout = None if self.readout is None else readout_like(self, grown)
+        layers = self.net.encode(grown.graph)
+        return Embedding(grown.ids, embedded(self.net, readout, grown.graph, layers).cpu().numpy())
 
     def links(self, top: int = 10, nodes: Any = None) -> dict[str, NDArray[Any]]:
         """The highest-scored missing links of each node, best first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
+from maskgae.nn.readout import Readout
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.loop import Trainer
 from maskgae.training.state import TrainingState
@@ -22,13 +23,14 @@ from maskgae.training.state import TrainingState
 
 @dataclass(frozen=True)
 class FittedMaskGAE:
-    """A trained network with the state its training ended in."""
+    """A trained network with the state its training ended in, and what reads it out."""
 
     net: MaskGAENet
     state: TrainingState
+    readout: Readout | None = None
 
     def embed(self, graph: Graph) -> Tensor:
-        return self.net.embed(graph)
+        return embedded(self.net, self.readout, graph, self.net.encode(graph))
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         return self.net.score(graph, pairs)
@@ -53,6 +55,13 @@ class FittedMaskGAE:
     def _pairs_per_s(self) -> float:
         history = self.state.history
         return sum(r["targets"] for r in history) / max(1e-9, sum(r["seconds"] for r in history))
+
+
+def embedded(
+    net: MaskGAENet, readout: Readout | None, graph: Graph, layers: Sequence[Tensor]
+) -> Tensor:
+    """The embedding of a graph's nodes from the layers' outputs, ``[N, D]``."""
+    return net.readout(layers, graph) if readout is None else readout(layers, graph)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +107,12 @@ class MaskGAEMethod:
         on_epoch: OnEpoch | None = None,
     ) -> FittedMaskGAE:
         net = self.untrained(graph, stream)
-        trainer = Trainer(net, graph, validation, stream, on_epoch, self.checkpoints)
-        return FittedMaskGAE(net, trainer.run())
+        state = Trainer(net, graph, validation, stream, on_epoch, self.checkpoints).run()
+        config, readout = self.settings.embedding, None
+        if config.parts == "both":
+            layers = net.encode(graph)
+            readout = Readout.fit(layers, graph, config.columns, stream.at("readout"))
+        return FittedMaskGAE(net, state, readout)
 
     def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
         """The network before its first step: one of the baselines."""
