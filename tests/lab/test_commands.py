@@ -99,6 +99,19 @@ def test_data_that_is_not_here_is_left_out(project: Path, monkeypatch: pytest.Mo
     assert not lines(project)
 
 
+def test_methods_are_a_suite_of_their_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = make_cell("node", "imports", method="sgc")
+    row = Row("methods node", cell, 1, {"accuracy": {"mean": 0.5, "std": 0.1}}, 200)
+    monkeypatch.setattr(suites, "method_rows", lambda: [row])
+    page = project / "docs/methods.md"
+    page.write_text("<!-- begin methods node --><!-- end methods node -->\n")
+    assert "0 of 1 runs are there, 1 to go" in run("reproduce", "methods", "--quiet")
+    assert "| imports, sgc | 1 |" in page.read_text()
+    assert "1 of 1 runs are there, 0 to go" in run("reproduce", "methods", "--quiet")
+    assert "0 of 5 runs" in run("reproduce", "all", "--quiet")  # which leaves the page as it is
+    assert "| imports, sgc | 1 |" in page.read_text()
+
+
 def test_tune_goes_on_where_it_was(project: Path) -> None:
     words = ("tune", "link", "--dataset", "imports", "--seeds", "1", "--set", "training.epochs=2")
     first = run(*words, "--grid", "mask.p=[0.2,0.5]")

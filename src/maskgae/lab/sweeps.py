@@ -137,7 +137,7 @@ class Ablation:
 
 BOTH = ("strict", "reference")
 ODD_TENTHS = TENTHS[::2]
-#: PubMed takes long, so its sweeps are shorter; they read the last layer alone.
+#: Larger graphs take long, so their sweeps are shorter; they read the last layer alone.
 SHORT = {"training.epochs": 200, "embedding.layers": "last"}
 
 #: What ``docs/analysis.md`` shows, what matters most first.
@@ -149,4 +149,6 @@ ABLATIONS = (
     Ablation("alpha", "PubMed", values=(0.0, 0.001, 0.003, 0.01), seeds=3, overrides=SHORT),
     Ablation("dim", "Cora", seeds=3),
     Ablation("dim", "PubMed", values=(16, 64, 256), seeds=3, overrides=SHORT),
+    Ablation("dim", "Photo", values=(16, 64, 256), seeds=3, overrides=SHORT),
+    Ablation("dim", "Computers", values=(16, 64, 256), seeds=3, overrides=SHORT),
 )
