@@ -11,8 +11,9 @@ from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
 from maskgae.base.settings import EncoderConfig
 from maskgae.data import DenseFeatures, Features, Graph
-from maskgae.nn import Adjacency, Encoder, readout
+from maskgae.nn import Adjacency, Encoder
 from maskgae.nn.convs import CONVS
+from maskgae.nn.encoder import readout
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
 from maskgae.datasets.cache import DATA_VARIABLE, data_folders, find_folder
+from maskgae.io.matrices import read_matrix
 
 FILES = ("edges.csv.gz", "features.npz", "labels.csv.gz")
 #: Which datasets come in this form.
@@ -41,7 +41,7 @@ def load_folder(name: str) -> Graph:
             f"{DATA_VARIABLE} to a folder that holds {name} with {', '.join(FILES)}"
         )
     try:
-        features = sp.load_npz(folder / "features.npz")
+        features = read_matrix(folder / "features.npz")
         edges, (nodes, classes) = _columns(folder / "edges.csv.gz"), _columns(folder / FILES[2])
         labels = np.full(features.shape[0], -1, dtype=np.int64)
         labels[nodes] = classes
@@ -52,4 +52,6 @@ def load_folder(name: str) -> Graph:
 
 def _columns(path: Path) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The columns of whole numbers in a file with a header, ``[columns, rows]``."""
-    return np.loadtxt(path, dtype=np.int64, delimiter=",", skiprows=1, unpack=True, ndmin=2)
+    from pyarrow.csv import read_csv
+
+    return np.stack([column.to_numpy().astype(np.int64) for column in read_csv(path).columns])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from maskgae.io.archives import Array, load_npz
 from maskgae.io.messages import five_of, shown
 from maskgae.io.mtx import read_mtx
 from maskgae.io.numbers import check_weights
-from maskgae.io.sources import File
+from maskgae.io.sources import File, open_file
 
 #: A matrix may have this many rows, or more where it has that many entries per row at least.
 _FREE_ROWS, _ENTRIES_A_ROW = 1_000_000, 0.05
@@ -63,6 +64,12 @@ def read_adjacency(file: File) -> Entries:
     if np.all(values == 1):
         return Entries(rows, edges, None)
     return Entries(rows, edges, values / 2 if is_symmetric(edges, values, rows) else values)
+
+
+def read_matrix(path: str | Path) -> sp.csr_matrix:
+    """The sparse matrix in a ``.npz`` file of SciPy's ``save_npz``."""
+    file = open_file(path, (".npz",))
+    return scipy_matrix(file, load_npz(file)).tocsr()
 
 
 def scipy_matrix(file: File, arrays: dict[str, Array]) -> sp.coo_matrix:

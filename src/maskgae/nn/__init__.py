@@ -3,7 +3,7 @@
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import Sampler
 from maskgae.nn.decoders import MLP, Dot
-from maskgae.nn.encoder import Encoder, readout
+from maskgae.nn.encoder import Encoder
 
 __all__ = [
     "MLP",
@@ -11,5 +11,4 @@ __all__ = [
     "Dot",
     "Encoder",
     "Sampler",
-    "readout",
 ]

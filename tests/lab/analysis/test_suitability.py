@@ -119,7 +119,7 @@ def test_suggested_settings_follow_the_graph(graph: Graph, expected: dict[str, o
     suggestion = suggest(graph)
     assert expected.items() <= suggestion.settings.items()
     assert Settings().updated(suggestion.settings).mask.semantics == "strict"
-    assert suggestion.settings["scorer.kind"] == "combined" and len(suggestion.reasons) == 5
+    assert suggestion.settings["scorer.kind"] == "combined" and len(suggestion.reasons) == 6
     assert suggest(graph) == suggestion
 
 

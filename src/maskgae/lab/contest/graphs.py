@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -20,6 +19,7 @@ from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit, joined, split_links
 from maskgae.datasets.registry import DATASETS, load_dataset
 from maskgae.io import read_edges
+from maskgae.io.matrices import read_matrix
 
 #: Defaults are chosen on these, on validation edges; all other graphs are only reported.
 CHOOSING = ("dblp", "facebook-pages", "deezer-hu", "cora_ml-directed", "ddi", "Cora")
@@ -108,7 +108,7 @@ def read_folder(folder: Path) -> Arena:
         raise InputError(f"{folder} has no edges.csv or edges.csv.gz: name a folder with one")
     features = None
     if (folder / "features.npz").exists():
-        features = sp.csr_array(sp.load_npz(folder / "features.npz"))
+        features = read_matrix(folder / "features.npz")
     most = max(int(part.max()) for part in parts.values() if part is not None)
     nodes = most + 1 if features is None else features.shape[0]
     labels = _labels(folder, nodes)
