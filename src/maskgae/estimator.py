@@ -50,7 +50,8 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         patience: epochs without a better validation before it stops.
         lr: learning rate.
         weight_decay: of Adam.
-        holdout: whether to hold out edges for stopping and for the test of ``metrics_``.
+        holdout: whether to hold out edges for stopping and for the test of ``metrics_``, or the
+            share to test on.
         preset: named settings to start from.
         settings: further ones by dotted key, such as ``{"decoder.hidden": 64}``.
         device: where to compute.
@@ -89,7 +90,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         patience: int | None = None,
         lr: float | None = None,
         weight_decay: float | None = None,
-        holdout: bool = True,
+        holdout: bool | float = True,
         preset: str | None = None,
         settings: Mapping[str, Any] | None = None,
         device: str = "cpu",

@@ -52,6 +52,9 @@ def test_every_verb_has_help(verb: str) -> None:
         (("evaluate", "link", "--device", "cuda:99"), ("cuda:99", "--device cpu")),
         (("evaluate", "link", "--json", "no/such/folder/r.json"), ("no/such/folder",)),
         (("presets", "nothing-like-it"), ("nothing-like-it",)),
+        (("fit", "a.csv", "--out", "run", "--epochs", "5"), ("--epochs", "--set training.epochs=")),
+        (("fit", "a.csv", "--out", "run", "--mask.p", "1"), ("--mask.p", "--set mask.p=")),
+        (("evaluate", "link", "--lr", "1"), ("--set training.lr=",)),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(

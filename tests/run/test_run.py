@@ -197,6 +197,16 @@ def test_a_run_on_a_store_is_the_run_on_its_files(graph: Path, tmp_path: Path) -
     assert np.array_equal(back.embed(tmp_path / "store").ids, back.ids)
 
 
+def test_the_share_to_test_on() -> None:
+    made = generate(60, 200, seed=1)
+    settings = {**SETTINGS, "training.epochs": 1}
+    shares = [maskgae.fit(made, settings, holdout=share) for share in (0.25, True, 0)]
+    counts = [run.held_out["test"].shape[1] if run.held_out else 0 for run in shares]
+    assert counts == [50, 20, 0]
+    complete = shares[1].settings
+    assert maskgae.fit(made, complete, holdout=0.25).settings == shares[0].settings
+
+
 def test_a_grown_graph_is_embedded_by_names() -> None:
     pairs = [(f"n{u}", f"n{v}") for u, v in generate(80, 300, seed=1).pairs.T.tolist()]
     run = maskgae.fit(pairs, SETTINGS)
@@ -210,7 +220,8 @@ Change = Callable[[Path], list[Any]]
 CHANGES: dict[str, tuple[Change, str]] = {
     "dim": (lambda _: ["--dim", 10], r"embedding\.columns = 256, not 10"),
     "preset": (lambda _: ["--preset", "node-cora-edge"], r"is complete with .* = "),
-    "holdout": (lambda _: ["--holdout", 0], "holdout 1, not 0"),
+    "holdout": (lambda _: ["--holdout", 0], "complete with some edges held out"),
+    "share": (lambda _: ["--holdout", 0.2], r"split\.test = 0\.1, not 0\.2"),
     "batches": (lambda _: ["--batch-pairs", 64], r"training\.batch_pairs = 0, not 64"),
     "seed": (lambda _: ["--seed", 4], "seed = 3, not 4"),
 }

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from maskgae import __version__
+from maskgae.base.errors import InputError
 
 #: Where each verb stands, in the order in which a newcomer wants them: a first look, one's own
 #: graph, the paper, what there is. A verb's module is imported when it is called: the library's
@@ -39,6 +40,28 @@ class Verbs(TyperGroup):
             return None
         import_module(VERBS[cmd_name])
         return get_group(app).commands[cmd_name]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a verb; an unknown option that is a setting is told by the setting's name."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # By name, since releases of Typer keep it in different places.
+            if type(error).__name__ == "NoSuchOption":
+                check_setting(str(getattr(error, "option_name", "")))
+            raise
+
+
+def check_setting(option: str) -> None:
+    """Refuses an option that is a setting, with what to write instead."""
+    from maskgae.base.settings import KEYS
+
+    name = option.lstrip("-").replace("-", "_")
+    found = [key for key in KEYS if name in (key, key.rpartition(".")[2])]
+    if found:
+        raise InputError(
+            f"{option} is a setting: write {' or '.join(f'--set {k}=...' for k in found)}"
+        )
 
 
 app = typer.Typer(

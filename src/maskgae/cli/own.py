@@ -77,9 +77,13 @@ def fit(
     mask: MaskKind = None,
     preset: PresetName = None,
     holdout: Annotated[
-        int,
-        typer.Option(help="1: hold out edges to stop and to test; 0: train on all.", min=0, max=1),
-    ] = 1,
+        float | None,
+        typer.Option(
+            help="The share of the edges to test on; 0: train on all, and test nothing. Left out, "
+            "0.1, or less of very many.",
+            metavar="SHARE",
+        ),
+    ] = None,
     batch_pairs: Annotated[
         int | None,
         typer.Option(
@@ -124,7 +128,7 @@ def fit(
                 values,
                 preset=preset,
                 dim=dim,
-                holdout=bool(holdout),
+                holdout=True if holdout is None else holdout,
                 batch_pairs=batch_pairs,
                 start=start,
                 folder=out,

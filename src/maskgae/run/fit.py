@@ -55,7 +55,7 @@ def fit(
     *,
     preset: str | None = None,
     dim: int | None = None,
-    holdout: bool | LinkSplit = True,
+    holdout: bool | float | LinkSplit = True,
     batch_pairs: int | None = None,
     start: str | Path | None = None,
     folder: str | Path | None = None,
@@ -74,8 +74,9 @@ def fit(
             complete settings, which are taken as they are.
         preset: named settings to start from, instead of those that suit the graph.
         dim: number of columns that come out.
-        holdout: whether to hold out edges for stopping and for the test; without, all edges are
-            trained on for the given epochs. A split of the source's graph is taken as it is.
+        holdout: whether to hold out edges for stopping and for the test, or the share to test on;
+            with 0 or ``False``, all edges are trained on for the given epochs. A split of the
+            source's graph is taken as it is.
         batch_pairs: edges of one update on sampled neighbourhoods; 0 for the whole graph at once.
             Where it is ``None``, the memory decides.
         start: the folder of an earlier run to begin with, instead of random weights.
@@ -92,7 +93,8 @@ def fit(
     (5, ['score', 'source', 'target'])
     """
     check_device(device)
-    _check_wishes(settings, preset or dim, holdout, None if folder else resume or force)
+    _check_wishes(settings, preset or dim, None if folder else resume or force)
+    settings, holdout = _with_share(settings, holdout)
     place = None if folder is None else Path(folder)
     if restarted() and place is not None:  # torchrun has lost a rank and started all again
         force = force and folders.may_start_again(place)
@@ -122,17 +124,29 @@ def fit(
         return run
 
 
-def _check_wishes(settings: Any, named: Any, holdout: Any, homeless: Any) -> None:
+def _check_wishes(settings: Any, named: Any, homeless: Any) -> None:
     """Refuses what would have no effect."""
     if isinstance(settings, Settings) and named:
         raise InputError("complete settings leave nothing to preset and dim: give dotted keys")
-    if not isinstance(holdout, LinkSplit) and holdout not in (True, False):
-        raise InputError(
-            f"holdout must be True or False, not {holdout!r}: the shares are split.val, "
-            "split.test; or give a LinkSplit of the graph"
-        )
     if homeless:
         raise InputError("resume and force are about the run in a folder: give folder= too")
+
+
+def _with_share(settings: Any, holdout: Any) -> tuple[Any, bool | LinkSplit]:
+    """Settings with the share to test on, where one is given, and whether to hold out at all."""
+    if isinstance(holdout, bool | LinkSplit):
+        return settings, holdout
+    if not isinstance(holdout, int | float) or not 0 <= holdout < 1:
+        raise InputError(
+            f"holdout is the share of the edges to test on, from 0 (train on all) to below 1, not "
+            f"{holdout!r}: give one such as 0.1, the default, or a LinkSplit of the graph"
+        )
+    if not holdout:
+        return settings, False
+    share = {"split.test": float(holdout)}
+    if isinstance(settings, Settings):
+        return settings.updated(share), True
+    return {**dict(settings or {}), **share}, True
 
 
 def _source(given: Any) -> Source:
@@ -254,7 +268,7 @@ def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool |
         if wanted[key] != found[key] and key not in WITHOUT_EFFECT
     ]
     if bool(holdout) != bool(run.held_out):
-        differing.append(f"holdout {int(not holdout)}, not {int(bool(holdout))}")
+        differing.append(f"{'some' if run.held_out else 'no'} edges held out")
     if isinstance(holdout, LinkSplit) and not _holds_out(run, holdout):
         differing.append("another split")
     differing += files.other_parts(run, source)
