@@ -95,7 +95,7 @@ class Ended:
 
 def usage(said: str) -> bool:
     """Whether the parser has refused a command line, or shown its help for an empty one."""
-    return "Usage:" in said
+    return "Usage:" in "".join(said.split())  # a terminal may be one column wide
 
 
 def warm_up() -> None:

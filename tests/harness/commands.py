@@ -90,6 +90,7 @@ ENVIRONMENT = {
 
 #: What keeps a call short, whatever it asks for; the last of several values counts.
 SHORT = {
+    "demo": ("--threads", "-1"),  # a minute of work that no setting shortens: refused
     "fit": ("--set", "training.max_steps=2", "--set", "encoder.layers=1"),
     "evaluate": ("--set", "training.max_steps=1", "--seeds", "1", "--method", "maskgae"),
     "reproduce": ("--no-run", "--results", "NEW", "--document", "PAGE"),
@@ -98,7 +99,7 @@ SHORT = {
     "analyze": ("--seeds", "1", "--sample", "10"),
 }
 #: Verbs that compute on a graph of their own for long: most calls of them are not worth it.
-LONG = ("demo", "evaluate", "tune")
+LONG = ("evaluate", "tune")
 
 
 def surface() -> dict[str, list[Any]]:

@@ -230,7 +230,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".parquet": pq.read_table,
     ".tsv": lambda path: list(csv.reader(path.read_text().splitlines(), "excel-tab", strict=True)),
     ".npy": lambda path: np.load(path).sum(),
-    ".npz": lambda path: {name: array.sum() for name, array in np.load(path).items()},
+    ".npz": lambda path: {name: array.tobytes() for name, array in np.load(path).items()},
     ".json": lambda path: json.loads(path.read_text()),
     ".jsonl": read_lines,
     ".toml": lambda path: tomllib.loads(path.read_text()),
