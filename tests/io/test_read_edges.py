@@ -1,6 +1,7 @@
 """Edge lists of every format, on files of a few lines with the answer written beside them."""
 
 import gzip
+import re
 from pathlib import Path
 
 import networkx
@@ -250,6 +251,30 @@ def test_graphml_default_weight_and_no_namespace(tmp_path: Path) -> None:
     table = read_edges(written(tmp_path, "a.graphml", content))
     assert table.ids.tolist() == [1, 2, 3]
     assert table.weights is not None and table.weights.tolist() == [3, 4]
+
+
+def test_graphs_within_a_graph_are_read_as_one_and_said(tmp_path: Path) -> None:
+    inner = '<graph><edge source="b" target="c"/></graph>'
+    content = f'<graphml><graph><node id="a">{inner}</node><edge source="a" target="b"/></graph>'
+    table = read_edges(written(tmp_path, "a.graphml", f"{content}</graphml>"))
+    assert sorted(edges_of(table)) == [("a", "b"), ("b", "c")]
+    assert table.notes == ("2 graphs are read as one: equal ids in them are one node",)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".graphml"])
+def test_accents_that_are_encoded_in_two_ways_are_two_nodes_and_said(
+    tmp_path: Path, ending: str
+) -> None:
+    one, two = "caf\u00e9", "cafe\u0301"
+    content = f"{one},x\n{two},ø\n"
+    if ending == ".graphml":
+        edges = f'<edge source="{one}" target="x"/><edge source="{two}" target="ø"/>'
+        content = f"<graphml><graph>{edges}</graph></graphml>"
+    table = read_edges(written(tmp_path, f"a{ending}", content))
+    assert len(table.ids) == 4
+    said = r"1 ids look like another .* such as 'cafe\\u0301' and 'caf\\xe9': they are different"
+    assert re.search(said, table.notes[-1])
+    assert "Unicode" not in str(read_edges(written(tmp_path, "b.csv", f"{one},ø\n")).notes)
 
 
 def test_pairs_keep_the_order_of_the_file(tmp_path: Path) -> None:

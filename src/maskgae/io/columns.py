@@ -177,7 +177,24 @@ def checked_ids(file: File, ids: IdArray, strip: bool | None) -> list[str]:
     broken = pc.sum(pc.match_substring(words, "\n")).as_py()
     if broken:
         notes.append(f"{broken:,} ids contain line breaks; is a quote not closed?")
-    return notes
+    return [*notes, *_accents_note(words)]
+
+
+def _accents_note(words: pa.Array) -> list[str]:
+    """Says where ids look alike, as an accent may be one character with its letter or another."""
+    if pc.all(pc.string_is_ascii(words), min_count=0).as_py():
+        return []
+    forms = pc.utf8_normalize(words, form="NFC")
+    counts = forms.value_counts()
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    if not len(twice):
+        return []
+    first, second = words.filter(pc.equal(forms, twice[0])).to_pylist()[:2]
+    return [
+        f"{len(twice):,} ids look like another that is encoded otherwise in Unicode, such as "
+        f"{first[:40]!a} and {second[:40]!a}: they are different nodes; write all in "
+        "NFC to join them"
+    ]
 
 
 def columns_note(columns: Columns, ends: tuple[int, int], weight: int | None) -> str:

@@ -200,13 +200,15 @@ def _from_graphml(file: File, weight: ColumnName | Literal[False] | None) -> Edg
         raise InputError(f"{file.path} declares no edge attribute {shown(weight)}: check the name")
     cells = [found.sources, found.targets, found.nodes]
     ids, codes = encode_ids(pa.chunked_array([pa.array(part, pa.string()) for part in cells]))
-    checked_ids(file, ids, strip=False)
+    notes = checked_ids(file, ids, strip=False)
+    if found.graphs > 1:
+        notes.append(f"{found.graphs:,} graphs are read as one: equal ids in them are one node")
     edges = codes[: 2 * len(found.sources)].reshape(2, -1)
     weights = None
     if found.weighted:
         cell = pa.array(found.weights, pa.string())
         weights = parse_weights(cell, file.path, lambda row: f"line {found.lines[row]:,}")
-    return EdgeTable(ids, edges, weights, file_stem(file), ())
+    return EdgeTable(ids, edges, weights, file_stem(file), tuple(notes))
 
 
 def _first_to_last(ids: IdArray) -> str:

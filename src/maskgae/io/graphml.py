@@ -30,6 +30,7 @@ class GraphML:
         weights: the text of each edge's weight, empty where it has none.
         lines: the line on which each edge begins.
         weighted: whether a weight is declared or given for any edge.
+        graphs: how many there are in the file, those within nodes included.
     """
 
     nodes: list[str] = field(default_factory=list)
@@ -38,6 +39,7 @@ class GraphML:
     weights: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     weighted: bool = False
+    graphs: int = 0
 
 
 def read_graphml(file: File, weight: str | None = "weight") -> GraphML:
@@ -90,7 +92,9 @@ class _Handler:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.file.not_what_it_says("GraphML", f"more than {MAX_DEPTH:,} nested elements")
-        if name == "node":
+        if name == "graph":
+            self.found.graphs += 1
+        elif name == "node":
             self.found.nodes.append(self.needed(attributes, "id", "node"))
         elif name == "edge":
             self.start_edge(attributes)
