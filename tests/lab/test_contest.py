@@ -81,6 +81,13 @@ def test_a_folder_is_read_as_the_graph_it_was_written_from(folder: Path) -> None
     assert graph_name(str(folder)) == "tiny" and graph_name("citeseer") == "CiteSeer"
 
 
+def test_classes_may_be_words(tmp_path: Path) -> None:
+    _write(tmp_path / "edges.csv", "source,target", [(0, 1), (1, 3)])
+    _write(tmp_path / "nodes.csv", "id,label", [(3, "tv"), (0, "film"), (1, "tv")])
+    labels = read_folder(tmp_path).graph.labels
+    assert labels is not None and labels.tolist() == [0, 1, -1, 1]
+
+
 def test_what_is_no_graph_of_a_contest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no folder and no dataset"):
         load_arena("nowhere")

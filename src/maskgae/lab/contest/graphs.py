@@ -156,5 +156,6 @@ def _labels(folder: Path, num_nodes: int) -> Any:
 
     table = read_csv(path)
     labels = np.full(num_nodes, -1)
-    labels[table["id"].to_numpy()] = table["label"].to_numpy()
+    # Classes may be words; their numbers say nothing.
+    labels[table["id"].to_numpy()] = np.unique(table["label"].to_numpy(), return_inverse=True)[1]
     return labels
