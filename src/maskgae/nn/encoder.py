@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,11 +12,12 @@ from torch import Tensor, nn
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import EncoderConfig
-from maskgae.data.features import DenseFeatures, Features, JoinedFeatures
-from maskgae.nn.activations import activation
+from maskgae.data.features import LARGE, DenseFeatures, Features, JoinedFeatures
+from maskgae.nn.activations import ELU, activation
 from maskgae.nn.adjacency import Adjacency
-from maskgae.nn.convs import CONVS, Conv
+from maskgae.nn.convs import CONVS, Conv, GCNConv
 from maskgae.nn.linear import glorot
+from maskgae.nn.wide import wide_layer
 
 
 class Encoder(nn.Module):
@@ -91,6 +93,39 @@ class Encoder(nn.Module):
             outputs.append(out)
             x = DenseFeatures(out)
         return outputs
+
+    def last(self, x: Features, adjacencies: Sequence[Adjacency], stream: Stream) -> Tensor:
+        """The last layer's output in training, ``[n_L, width]``, with dropout from the stream.
+
+        What dropout leaves of a wide layer is all that is made of it.
+        """
+        rate = self.config.dropout
+        x = x.dropout(rate, stream.at("encoder", 0))
+        for level, adjacency in enumerate(adjacencies):
+            after = None if level + 1 == len(adjacencies) else stream.at("encoder", level + 1)
+            if self._is_wide(level, x, adjacency):
+                conv: Any = self.convs[level]
+                norm: Any = self.norms[level]
+                rows = adjacency.normalized(x.dense())
+                x = DenseFeatures(wide_layer(rows, conv.lin.weight, norm, rate, after))
+            else:
+                x = DenseFeatures(self.finish(level, self.convs[level](x, adjacency)))
+                x = x if after is None else x.dropout(rate, after)
+        return x.dense()
+
+    def _is_wide(self, level: int, x: Features, adjacency: Adjacency) -> bool:
+        """Whether a layer's output is what its time goes into, and :mod:`.wide` can make it."""
+        parts = (self.convs[level], self.norms[level], self.activations[level])
+        kinds = (GCNConv, nn.BatchNorm1d, ELU)
+        width = self.widths[level]
+        return (
+            self.training
+            and all(type(part) is kind for part, kind in zip(parts, kinds, strict=True))
+            and x.message_width < width
+            and adjacency.num_dst * width >= LARGE
+            and x.dense().device.type == "cpu"
+            and not x.dense().requires_grad
+        )
 
     def layer(
         self, level: int, x: Features, adjacency: Adjacency, stream: Stream | None = None

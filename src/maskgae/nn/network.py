@@ -108,7 +108,7 @@ class MaskGAENet(nn.Module):
     def forward(self, step: Step, stream: Stream) -> Tensor:
         """The loss of one step; the paper's Algorithm 1 from line 4 on."""
         objective = self.settings.objective
-        z = self.encoder(step.x, step.adjacencies, stream)[-1]
+        z = self.encoder.last(step.x, step.adjacencies, stream)
         loss = pair_loss(z, self.decoder, step.targets, step.negatives, loss_of(objective), stream)
         if self.degree_decoder is not None:
             predicted = self.degree_decoder(z, stream.at("degree"))
