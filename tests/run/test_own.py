@@ -16,7 +16,7 @@ from maskgae.base.settings_text import read_toml
 from maskgae.cli import app
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.metrics import link_metrics
-from maskgae.run import Run, fit
+from maskgae.run import Run, fit, read
 from maskgae.run.page import report_data
 
 RUNNER = CliRunner()
@@ -280,12 +280,38 @@ def test_edges_are_read_as_asked(tmp_path: Path) -> None:
     run("score", tmp_path / "run", tmp_path / "sales.csv", "--out", tmp_path / "s.csv", *how)
 
 
+def test_the_column_of_ids_is_asked_for(tmp_path: Path) -> None:
+    edges, table = tmp_path / "edges.csv", tmp_path / "goods.csv"
+    names = [f"n{i}" for i in range(40)]
+    pairs = [f"n{i},n{(i + step) % 40}" for i in range(40) for step in (1, 3, 7)]
+    edges.write_text("\n".join(["source,target", *pairs]))
+    rows = [f"{i % 5},{name},{i + 100}" for i, name in enumerate(names)]
+    table.write_text("\n".join(["id,sku,size", *rows]))
+    with pytest.raises(InputError, match=r"several of .*--id"):
+        run("fit", edges, "--nodes", table, "--out", tmp_path / "run", *QUICK)
+    how = ("--nodes", table, "--id", "sku")
+    text = run("ingest", edges, *how, "--out", tmp_path / "store")
+    assert "nodes by column 'sku' of goods.csv" in text
+    run("fit", edges, *how, "--out", tmp_path / "run", *QUICK)
+    saved = Run.load(tmp_path / "run")
+    assert sorted(saved.ids.tolist()) == sorted(names)
+    assert np.array_equal(saved.embed(edges, table).ids, saved.ids)
+    assert np.array_equal(saved.embed(tmp_path / "store").ids, saved.ids)
+    with pytest.raises(InputError, match="column 'size', name another by --id"):
+        read(edges, table, id="size")
+    with pytest.raises(InputError, match="has no column 'skew'"):
+        read(edges, table, id="skew")
+    with pytest.raises(InputError, match="'id' is about files"):
+        read([(0, 1)], id="sku")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--read", "sepp=;"), "did you mean 'sep'"),
         (("--read", "header=1"), "--read header takes yes or no"),
         (("--missing", "mean"), "no --nodes was given"),
+        (("--id", "name"), "--id names a column of --nodes"),
         (("--read", "source=a"), "name both columns"),
     ],
 )

@@ -11,7 +11,7 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Quiet, Reading, reading
-from maskgae.cli.own import LabelColumn, MissingRule, NodeFile, TypeColumn
+from maskgae.cli.own import IdColumn, LabelColumn, MissingRule, NodeFile, TypeColumn
 
 if TYPE_CHECKING:
     from maskgae.store.store import Store
@@ -31,6 +31,7 @@ def ingest_files(
         ),
     ] = None,
     nodes: NodeFile = None,
+    id: IdColumn = None,
     label: LabelColumn = None,
     type: TypeColumn = None,
     missing: MissingRule = "error",
@@ -52,6 +53,7 @@ def ingest_files(
     from maskgae.base.limits import check_memory
     from maskgae.datasets.generated_store import generate_store
     from maskgae.io.kinds import Kinds
+    from maskgae.run.source import check_no_table
     from maskgae.store.ingest import ingest
     from maskgae.store.store import open_store
 
@@ -63,8 +65,8 @@ def ingest_files(
         return
     if (edges is None) == (generate is None):
         raise InputError("give EDGES or --generate, one of the two; neither, to --verify a store")
-    if nodes is None and label is not None:
-        raise InputError("--label names a column of --nodes, and no --nodes was given")
+    if nodes is None:
+        check_no_table(label, missing, id)
     common: Any = {
         "force": force,
         "on_stage": None if quiet else lambda stage: screen.err.print(f"{stage} ..."),
@@ -73,7 +75,7 @@ def ingest_files(
         store = generate_store(out, **_request(generate), **common)
     else:
         assert edges is not None
-        table: Any = {"nodes": nodes, "label": label, "missing": missing, "like": like}
+        table: Any = {"nodes": nodes, "id": id, "label": label, "missing": missing, "like": like}
         kinds = Kinds(type)
         store = ingest(edges, out, kinds=kinds, reading=reading(read), **table, **common)
     if verify:

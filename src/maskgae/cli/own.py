@@ -36,6 +36,14 @@ EdgeFile = Annotated[
 NodeFile = Annotated[
     Path | None, typer.Option("--nodes", help="A table of the nodes.", metavar="TABLE")
 ]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="The table's column of ids; left out: id, node, node_id, name, or the first.",
+        metavar="COLUMN",
+    ),
+]
 LabelColumn = Annotated[
     str | None, typer.Option("--label", help="The table's column with classes.", metavar="COLUMN")
 ]
@@ -69,6 +77,7 @@ def fit(
     edges: EdgeFile,
     out: Annotated[Path, typer.Option("--out", help="The run folder.", metavar="RUN")],
     nodes: NodeFile = None,
+    id: IdColumn = None,
     label: LabelColumn = None,
     type: TypeColumn = None,
     missing: MissingRule = "error",
@@ -124,7 +133,7 @@ def fit(
     try:
         with progress.watched():
             found = runs.fit(
-                partial(runs.read, edges, nodes, label, missing=missing, type=type, **how),
+                partial(runs.read, edges, nodes, label, id=id, missing=missing, type=type, **how),
                 values,
                 preset=preset,
                 dim=dim,

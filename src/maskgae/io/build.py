@@ -59,6 +59,7 @@ def build_graph(
         ids, number = table_ids(nodes, edges.ids)
         ends = find_ids(edges.ids, ids)[ends]
         alone = len(ids) - np.unique(ends).size
+        notes += nodes.note()
         notes += [f"{alone:,} nodes of the table have no edge and are kept"] if alone else []
     if nodes is not None and encoder is not None:
         features = encoder.transform(nodes, ids)

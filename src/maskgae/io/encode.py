@@ -65,6 +65,7 @@ class TableEncoder:
         label: the column that is no feature.
         missing: what a missing number becomes.
         skipped: other columns that are no features, such as types.
+        id: the column of ids, where it was asked for.
     """
 
     columns: tuple[ColumnCode, ...] = ()
@@ -72,6 +73,7 @@ class TableEncoder:
     label: str | None = None
     missing: str = "error"
     skipped: tuple[str, ...] = ()
+    id: str | None = None
 
     @property
     def width(self) -> int:
@@ -124,8 +126,10 @@ class TableEncoder:
         matrix = None if self.matrix is None else asdict(self.matrix)
         columns = [asdict(code) for code in self.columns]
         skipped = {"skipped": list(self.skipped)} if self.skipped else {}
-        content = {"label": self.label, "missing": self.missing, **skipped, "matrix": matrix}
-        return json.dumps({"format": FORMAT, **content, "columns": columns}, indent=1)
+        asked = {} if self.id is None else {"id": self.id}
+        about = {"label": self.label, "missing": self.missing, **skipped, **asked}
+        content = {"format": FORMAT, **about, "matrix": matrix, "columns": columns}
+        return json.dumps(content, indent=1)
 
     @classmethod
     def from_json(cls, text: str, path: str = "features.json") -> TableEncoder:
@@ -134,13 +138,14 @@ class TableEncoder:
             content = json.loads(text)
             if content["format"] != FORMAT or content["missing"] not in MISSING_RULES:
                 raise ValueError("another format")
-            matrix, label = content["matrix"], content["label"]
+            matrix, label, asked = content["matrix"], content["label"], content.get("id")
             return cls(
                 tuple(checked_code(ColumnCode, entry) for entry in content["columns"]),
                 None if matrix is None else checked_code(MatrixCode, matrix),
                 None if label is None else str(label),
                 content["missing"],
                 tuple(map(str, content.get("skipped", ()))),
+                None if asked is None else str(asked),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
@@ -181,6 +186,7 @@ def fit_encoder(
     text_width: int = TEXT_WIDTH,
     missing: str = "error",
     skipped: tuple[str, ...] = (),
+    id: str | None = None,
 ) -> TableEncoder:
     """Learns from a table how its columns become features.
 
@@ -190,6 +196,7 @@ def fit_encoder(
         text_width: how many columns the words of a text column are hashed to.
         missing: what a missing number becomes: ``error``, ``mean`` of its column or ``zero``.
         skipped: other columns that are no features.
+        id: the column of ids, where it was asked for, to be asked for again.
 
     >>> import pyarrow as pa
     >>> from maskgae.io.ids import as_ids
@@ -207,7 +214,7 @@ def fit_encoder(
         return TableEncoder(matrix=fit_matrix(table, missing), missing=missing)
     names = [name for name in table.columns if name not in (label, *skipped)]
     codes = (fit_column(table, name, missing, text_width) for name in names)
-    return TableEncoder(tuple(codes), label=label, missing=missing, skipped=skipped)
+    return TableEncoder(tuple(codes), label=label, missing=missing, skipped=skipped, id=id)
 
 
 def encode_labels(table: NodeTable, label: str, what: str = "labels") -> Labels:

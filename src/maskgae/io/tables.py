@@ -54,6 +54,7 @@ class NodeTable:
         columns: by name, as strings or with a Parquet file's types; without the ids.
         matrix: instead of columns; an array or a SciPy sparse matrix.
         path: for messages.
+        id_name: what the column of ids is called, where there are columns.
         place_of_row: where a row stands in the file, for messages.
 
     Shapes:
@@ -65,13 +66,14 @@ class NodeTable:
     columns: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)
     matrix: Any = None
     path: Path = Path("table")
+    id_name: str | None = None
     place_of_row: Callable[[int], str] = _row
 
     def __post_init__(self) -> None:
         if repeated := repeated_ids(self.ids):
             raise InputError(
                 f"{self.path}: every id may have one row, but there are several of "
-                f"{five_of(repeated)}: merge or drop them"
+                f"{five_of(repeated)}: merge or drop them, or name another column by --id"
             )
 
     def rows_of(self, ids: IdArray) -> Array:
@@ -79,11 +81,19 @@ class NodeTable:
         rows = find_ids(ids, self.ids)
         missing = ids[rows < 0]
         if missing.size:
+            way_out = "add them, or leave out the table"
+            if missing.size == ids.size and self.id_name is not None:
+                way_out = f"ids are those of column {shown(self.id_name)}, name another by --id"
             raise InputError(
                 f"{self.path}: every node of the edges needs a row in the table, but there is "
-                f"none for {five_of(missing.tolist())}: add them, or leave out the table"
+                f"none for {five_of(missing.tolist())}: {way_out}"
             )
         return rows
+
+    def note(self) -> list[str]:
+        """The line that says where the ids come from, where that was a choice."""
+        name = self.id_name
+        return [] if name is None else [f"nodes by column {shown(name)} of {self.path.name}"]
 
     def __repr__(self) -> str:
         width = len(self.columns) if self.matrix is None else self.matrix.shape[1]
@@ -110,6 +120,10 @@ def read_nodes(
     """
     file = open_file(path, NODE_ENDINGS, PACKED_ENDINGS)
     if file.ending in (".npy", ".npz"):
+        if id_column is not None:
+            raise InputError(
+                f"{path} is a matrix, which has no column {shown(id_column)} of ids: leave out --id"
+            )
         return _from_arrays(file, ids)
     columns: Columns = ParquetTable(file)
     if file.ending != ".parquet":
@@ -145,7 +159,7 @@ def _from_columns(columns: Columns, asked: ColumnName | None) -> NodeTable:
     ids = as_ids(id_column(columns, place, cells[place]))
     checked_ids(columns.file, ids, strip=False)
     others = {name: cells[i] for i, name in enumerate(names) if i != place}
-    return NodeTable(ids, others, path=path, place_of_row=columns.place_of_row)
+    return NodeTable(ids, others, None, path, names[place], columns.place_of_row)
 
 
 def _id_place(columns: Columns) -> int:

@@ -84,6 +84,7 @@ def read(
     labels: Any = None,
     encoder: TableEncoder | None = None,
     type: str | None = None,
+    id: str | None = None,
     **reading: Any,
 ) -> Source:
     """Reads a graph.
@@ -100,6 +101,8 @@ def read(
         encoder: how the table becomes features, where that is known already.
         type: its column with a type for each node, or ``none``; where it is left out and no id
             stands in both columns of the edges, each column is a side.
+        id: the table's column of ids; where it is left out, ``id``, ``node``, ``node_id`` or
+            ``name``, else the first.
         reading: how to read a file of edges, as :func:`~maskgae.io.edges.read_edges` takes it.
 
     >>> source = read([("ann", "bob"), ("bob", "cyd")])
@@ -112,39 +115,48 @@ def read(
             raise InputError("features and labels go with a graph in Python: give a file its nodes")
         path = Path(edges)
         if path.is_dir():
-            found = _of_store(path, nodes, label, type, reading)
+            found = _of_store(path, nodes, label or id, type, reading)
         else:
-            found = _of_files(path, nodes, label, missing, encoder, Kinds(type), reading)
+            about = {"label": label, "missing": missing, "id": id}
+            found = _of_files(path, nodes, about, encoder, Kinds(type), reading)
     else:
         if type not in (None, NONE):
             raise InputError("'type' is about files: give a graph in Python by Graph.with_types")
-        found = _of_python(edges, features, labels, nodes, label, reading)
+        asked = reading if id is None else {"id": id, **reading}
+        found = _of_python(edges, features, labels, nodes, label, asked)
     return replace(found, seconds=time.perf_counter() - started)
 
 
 def _of_files(
     edges: Path,
     nodes: Any,
-    label: str | None,
-    missing: str,
+    about: dict[str, Any],
     encoder: TableEncoder | None,
     kinds: Kinds,
     reading: Mapping[str, Any],
 ) -> Source:
-    if nodes is None and label is not None:
-        raise InputError("--label names a column of --nodes, and no --nodes was given")
-    if nodes is None and missing != "error":
-        raise InputError("--missing is about the numbers of --nodes, and no --nodes was given")
+    if nodes is None:
+        check_no_table(**about)
     if unknown := [word for word in reading if word not in READING]:
         raise InputError(f"'{unknown[0]}' says nothing of a file: {nearest(unknown[0], READING)}")
     listed = read_edges(edges, **reading)
     if nodes is None:
         built = build_graph(listed, kinds=kinds)
     else:
-        table = read_nodes(nodes, ids=listed.ids)
-        encoder = encoder or fit_encoder(table, label, missing=missing, skipped=kinds.columns)
+        asked = about["id"] if encoder is None else about["id"] or encoder.id
+        table = read_nodes(nodes, asked, ids=listed.ids)
+        encoder = encoder or fit_encoder(table, **about, skipped=kinds.columns)
         built = build_graph(listed, table, encoder, kinds)
     return Source(built.graph, built.ids, built.label_names, built.notes, encoder)
+
+
+def check_no_table(label: str | None, missing: str, id: str | None) -> None:
+    """Refuses what is said of a table that was not given."""
+    for flag, column in (("--label", label), ("--id", id)):
+        if column is not None:
+            raise InputError(f"{flag} names a column of --nodes, and no --nodes was given")
+    if missing != "error":
+        raise InputError("--missing is about the numbers of --nodes, and no --nodes was given")
 
 
 def _of_store(
@@ -154,7 +166,7 @@ def _of_store(
     if nodes is not None or label is not None or kind is not None or reading:
         raise InputError(
             f"{folder} is a store, which has its edges, its table and its labels: give --read, "
-            "--nodes, --label and --type to 'maskgae ingest'"
+            "--nodes, --id, --label and --type to 'maskgae ingest'"
         )
     encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
     return Source(store.graph, store.ids, store.label_names, store.notes, encoder, store)

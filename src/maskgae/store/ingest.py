@@ -167,6 +167,7 @@ def ingest(
     out: Path,
     *,
     nodes: Path | None = None,
+    id: str | None = None,
     label: str | None = None,
     missing: str = "error",
     like: Path | None = None,
@@ -181,6 +182,7 @@ def ingest(
         edges: in any format of edges; text and Parquet are read in batches.
         out: the folder of the store.
         nodes: a table of the nodes.
+        id: its column of ids.
         label: its column with classes.
         missing: what a missing number of it becomes: ``error``, ``mean`` or ``zero``.
         like: a run or store whose features the table is encoded like, instead of anew.
@@ -196,7 +198,7 @@ def ingest(
         text = read_with(like / ENCODING, lambda path: path.read_text(encoding="utf-8"), "JSON")
         encoder = TableEncoder.from_json(text, str(like / ENCODING))
     with store_folder(out, force) as place:
-        table = _Table(nodes, label, missing, encoder, kinds)
+        table = _Table(nodes, id, label, missing, encoder, kinds)
         source = {"edges": stamp, "reading": dict(reading or {}), **table.source()}
         _ingest(flow, edges, table, Stages(place, source, on_stage))
     return open_store(out)
@@ -207,6 +209,7 @@ class _Table:
     """A table of nodes, and how it becomes features."""
 
     path: Path | None
+    id: str | None
     label: str | None
     missing: str
     encoder: TableEncoder | None
@@ -219,13 +222,15 @@ class _Table:
             "label": self.label,
             "missing": self.missing,
             "like": None if self.encoder is None else self.encoder.to_json(),
+            **({"id": self.id} if self.id else {}),
             **{name: value for name, value in asdict(self.kinds).items() if value},
         }
 
     def read(self, ids: IdArray) -> NodeTable:
         """The table; ids are what a matrix calls its rows where its file does not say."""
         assert self.path is not None
-        return read_nodes(self.path, ids=ids)
+        asked = self.id or (self.encoder.id if self.encoder else None)
+        return read_nodes(self.path, asked, ids=ids)
 
 
 def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
@@ -297,7 +302,9 @@ def _number_ids(out: Path, flow: EdgeFlow, edges: Path, table: _Table) -> Facts:
         raise InputError(f"{edges} has 0 edges, and a graph needs one at least: check the file")
     notes = flow.notes(ids)
     if table.path is not None:
-        ids = table_ids(table.read(ids), ids)[0]
+        nodes = table.read(ids)
+        ids = table_ids(nodes, ids)[0]
+        notes += nodes.note()
     write_ids(out, ids)
     return {"num_nodes": len(ids), "notes": notes}
 
@@ -354,7 +361,11 @@ def _write_nodes(out: Path, table: _Table) -> Facts:
     ids = _read_ids(out)
     nodes = table.read(ids)
     encoder = table.encoder or fit_encoder(
-        nodes, table.label, missing=table.missing, skipped=table.kinds.columns
+        nodes,
+        table.label,
+        missing=table.missing,
+        skipped=table.kinds.columns,
+        id=table.id,
     )
     features = encoder.transform(nodes, ids)
     write_text(out / ENCODING, encoder.to_json())
