@@ -5,6 +5,7 @@
 # make fuzz    broken files, hostile folders and odd commands; each is done or refused in bounds
 # make figures fill docs/reliability.md from what the harnesses have counted
 # make soak    half an hour of fit, embed and links in one process; memory stays flat
+# make docs    build the site from the pages, notebooks and docstrings; warnings are errors
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
 VENV   := .venv
@@ -18,7 +19,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all crash-test faults fuzz soak figures bench lint types clean
+.PHONY: demo test test-all crash-test faults fuzz soak figures docs bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -58,6 +59,16 @@ soak: $(STAMP)
 
 figures: $(STAMP)
 	$(HARNESS).figures
+
+# Nothing is fetched: equations are MathML, and the notebooks use graphs that come with the package.
+SITE ?= build/docs
+docs: $(VENV)/.docs
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs $(SITE)
+	@echo "open $(SITE)/index.html"
+
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
 
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed

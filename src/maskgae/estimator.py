@@ -299,10 +299,12 @@ class HeldOutLinks:
     """
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
+        """All rows to train on and, once more, all rows to score."""
         rows = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
         yield rows, rows
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """How many splits there are: one."""
         return 1
 
 

@@ -137,10 +137,12 @@ class Graph:
 
     @property
     def num_pairs(self) -> int:
+        """Undirected edges, each counted once."""
         return self.pairs.shape[1]
 
     @property
     def num_classes(self) -> int:
+        """Classes that the labels are numbers of, from 0 on; 0 without labels."""
         return 0 if self.labels is None else int(self.labels.max()) + 1
 
     @cached_property

@@ -94,6 +94,7 @@ class Run:
 
     @property
     def settings(self) -> Settings:
+        """Every setting of the run, those that followed from the graph included."""
         return self.net.settings
 
     @property

@@ -5,8 +5,8 @@ a node, an edge towards :math:`v` has the importance :math:`s_{uv} = \log(d_v + 
 features :math:`w_f = \log(1 + \sum_u d_u [x_{uf} \ne 0])`, and their chances to be dropped are
 
 .. math::
-    p_{uv} = \min\Big(p_e \frac{s_{max} - s_{uv}}{s_{max} - s_{mean}}, 0.7\Big), \qquad
-    p_f = \min\Big(p \frac{w_{max} - w_f}{w_{max} - w_{mean}}, 0.7\Big).
+    p_{uv} = \min\left(p_e \frac{s_{max} - s_{uv}}{s_{max} - s_{mean}}, 0.7\right), \qquad
+    p_f = \min\left(p \frac{w_{max} - w_f}{w_{max} - w_{mean}}, 0.7\right).
 
 Zhu et al., WWW 2021: settings of Photo and Computers are theirs. There are none for the citation
 graphs; theirs here are those that were found for GRACE on the public splits.

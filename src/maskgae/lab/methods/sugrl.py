@@ -5,9 +5,9 @@ Mo et al., Simple Unsupervised Graph Representation Learning (AAAI 2022). With
 :math:`d(a, b)_i = \|a_i - b_i\|_2`:
 
 .. math::
-    L_S &= \textstyle\sum_k \frac1N \sum_i [d(h, s) - d(h, P_k h) + m]_+ \\
-    L_N &= \textstyle\sum_k \frac1N \sum_i [d(h, n) - d(h, P_k h) + m]_+ \\
-    L_U &= \textstyle\frac1K \sum_k \sum_i [d(h, P_k h) - \mathrm{sg}\, d(h, s) - m - b]_+ \\
+    L_S &= {\textstyle\sum_k} \frac1N \sum_i [d(h, s) - d(h, P_k h) + m]_+ \\
+    L_N &= {\textstyle\sum_k} \frac1N \sum_i [d(h, n) - d(h, P_k h) + m]_+ \\
+    L_U &= \frac1K {\textstyle\sum_k} \sum_i [d(h, P_k h) - \mathrm{sg}\, d(h, s) - m - b]_+ \\
     L &= w_S L_S + w_N L_N + w_U L_U
 
 =============  ==============================================================================
