@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from maskgae.base.rng import Stream
 from maskgae.data.features import DenseFeatures
@@ -61,7 +62,7 @@ class StructuralFeatures:
         rank = max(1, min(width - 1, graph.num_nodes - 2))
         random = stream.numpy()
         start = random.standard_normal(graph.num_nodes).astype(np.float32)
-        values, vectors = _leading(matrix, rank, start, random)
+        values, vectors = _leading(graph, matrix, rank, start, random)
         size = np.abs(values)
         order = np.argsort(-size)[: max(1, np.count_nonzero(size > LEAST * size.max()))]
         size, vectors = size[order], vectors[:, order]
@@ -94,8 +95,12 @@ class StructuralFeatures:
 
 
 def _leading(
-    matrix: sp.csr_array, rank: int, start: NDArray[np.float32], random: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    graph: Graph,
+    matrix: sp.csr_array,
+    rank: int,
+    start: NDArray[np.float32],
+    random: np.random.Generator,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """The leading eigenvalues and eigenvectors, in bounded time.
 
     Those of a long path or grid lie so close together that a solver goes on for minutes. On large
@@ -103,16 +108,33 @@ def _leading(
     """
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-    if matrix.shape[0] <= SOLVED_NODES:
+    if graph.num_nodes <= SOLVED_NODES:
         with suppress(ArpackNoConvergence):
             # It draws again where it has found an invariant subspace: from our stream too.
             values, vectors = eigsh(matrix, k=rank, v0=start, rng=random, maxiter=RESTARTS)
             return values, vectors
-    block = random.standard_normal((matrix.shape[0], rank)).astype(np.float32)
+    scale = graph.degrees.clamp(min=1).float().rsqrt().unsqueeze(1)
+
+    def product(block: Tensor) -> Tensor:
+        return graph.structure.csr.matmul(scale * block) * scale
+
+    block = torch.from_numpy(random.standard_normal((graph.num_nodes, rank)).astype(np.float32))
     for _ in range(STEPS):
-        block = np.linalg.qr(matrix @ block)[0]
-    values, turn = np.linalg.eigh(block.T @ (matrix @ block))
-    return values, block @ turn
+        block = _orthonormal(product(block))
+    found, turn = torch.linalg.eigh((block.T @ product(block)).double())
+    return found.numpy(), (block @ turn.float()).numpy()
+
+
+def _orthonormal(block: Tensor) -> Tensor:
+    """An orthonormal basis of a tall matrix's columns by their products, zero where they are few.
+
+    >>> tall = _orthonormal(torch.tensor([[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]]))
+    >>> torch.allclose(tall.T @ tall, torch.eye(2))
+    True
+    """
+    values, turn = torch.linalg.eigh((block.T @ block).double())
+    length = torch.where(values > 1e-12 * values.max(), values, torch.inf).sqrt()
+    return block @ (turn / length).float()
 
 
 def normalized_adjacency(graph: Graph) -> sp.csr_array:

@@ -30,6 +30,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import EXACT_NODES, left_out_flags, mean_ranks
 from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, Columns, Scorer
+from maskgae.evaluation.softmax_fit import softmax_weights
 
 #: Weights of standardised columns where there are too few pairs to fit any: the mean of those
 #: fitted on Cora and on the citations of cora_ml, three and one splits.
@@ -131,25 +132,9 @@ class Queries:
         return self.pair.numel()
 
     def fitted(self, chosen: NDArray[np.int64]) -> Floats:
-        """The weights that rank the partners of some queries best, by L-BFGS, ``[c]``."""
-        found, others = self.found[chosen], self.others[chosen]
-        flags, count = self.left_out[chosen], chosen.size
-
-        def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            w = torch.from_numpy(weights).float()
-            own = found @ w
-            logits = (others @ w).masked_fill_(flags, -torch.inf)
-            total = torch.logaddexp(logits.logsumexp(1), own)
-            # [Q], [Q, C]: what the softmax gives to the partner and to the others
-            right, wrong = (own - total).exp(), (logits - total.unsqueeze(1)).exp()
-            gradient = ((right - 1) @ found + wrong.view(-1) @ others.flatten(0, 1)) / count
-            loss = float((total - own).double().mean()) + float(
-                WEIGHT_DECAY / 2 * weights @ weights
-            )
-            return loss, gradient.double().numpy() + WEIGHT_DECAY * weights
-
-        start = np.zeros(found.shape[1])
-        return _smallest(value_and_gradient, start)
+        """The weights that rank the partners of some queries best, ``[c]``."""
+        found, others, flags = (part[chosen] for part in (self.found, self.others, self.left_out))
+        return softmax_weights(found, others, flags, WEIGHT_DECAY)
 
     def scorer(
         self, names: Sequence[str], places: list[int], few: bool, facts: Mapping[str, Any]
