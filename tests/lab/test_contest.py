@@ -295,3 +295,11 @@ def test_differences_are_paired_and_marked_where_fit_is_below(tmp_path: Path) ->
     line = contest_blocks(records)["contest summary"].splitlines()[2]
     assert line.startswith("| g | 2 | 60.0 | 55.0 (Adamic-Adar) | +5.0 ± 15.0 |")
     assert [path.suffix for path in draw_contest(records, tmp_path / "chart")] == [".png", ".svg"]
+
+
+def test_a_chart_is_drawn_before_fit_was_run_or_where_a_run_was_stopped(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    _kept(records, "adamic_adar", {200: 0.5})
+    records.save(Entry("g", "node2vec", {}, ""), Outcome(200, {}, {}, {}, {}))
+    drawn = draw_contest(records, tmp_path / "chart")
+    assert all(path.stat().st_size > 0 for path in drawn)

@@ -204,23 +204,25 @@ def _choices(chosen: Mapping[str, Standing]) -> str:
 
 
 def draw_contest(records: Records, path: Path) -> list[Path]:
-    """A row for each graph: ``fit``, the best alternative and all the others."""
-    tested = {name: standing(records, TASK, name, UNSEEN) for name in records.datasets(TASK)}
-    metric, found = JUDGED[0], {n: s for n, s in tested.items() if to_the_best(s, JUDGED[0])}
-    names = sorted(found, key=lambda name: _level(found[name], OURS, metric))
-    kinds = (("rule", COLOURS[4], "rules"), ("embedding", COLOURS[5], "embeddings"))
+    """A row for each graph: ``fit``, where it was run, and all the others."""
+    metric = JUDGED[0]
+    tested = {n: standing(records, TASK, n, UNSEEN) for n in records.datasets(TASK)}
+    reached = {name: levels for name in tested if (levels := _levels(tested[name], metric))}
+    names = sorted(reached, key=lambda name: max(reached[name].values()))
+    kinds = (
+        ("rule", 18, COLOURS[4], "rules"),
+        ("embedding", 18, COLOURS[5], "embeddings"),
+        (OURS, 42, COLOURS[0], "maskgae fit"),
+    )
     with chart(path, (6.4, 1.2 + 0.3 * len(names))) as axes:
-        for kind, colour, label in kinds:
-            others = [
-                (_level(found[name], other, metric), height)
+        for kind, size, colour, label in kinds:
+            points = [
+                (level, height)
                 for height, name in enumerate(names)
-                for other in found[name]
-                if CONTESTANTS[other].kind == kind
+                for other, level in reached[name].items()
+                if kind in (other, CONTESTANTS[other].kind)
             ]
-            x, y = [level for level, _ in others], [height for _, height in others]
-            axes.scatter(x, y, s=18, color=colour, alpha=0.7, label=label)
-        ours = [_level(found[name], OURS, metric) for name in names]
-        axes.scatter(ours, range(len(names)), s=42, color=COLOURS[0], label="maskgae fit")
+            axes.scatter(*_columns(points), s=size, color=colour, alpha=0.8, label=label)
         axes.set_yticks(range(len(names)), names)
         axes.set_xlabel(f"{HEADINGS[metric]}, percent")
         axes.grid(axis="x", alpha=0.3)
@@ -228,6 +230,14 @@ def draw_contest(records: Records, path: Path) -> list[Path]:
     return [path.with_suffix(ending) for ending in (".png", ".svg")]
 
 
-def _level(found: Standing, name: str, metric: str) -> float:
-    values = [r["metrics"][metric] for r in found[name].values() if metric in r["metrics"]]
-    return 100 * fmean(values) if values else math.nan
+def _levels(found: Standing, metric: str) -> dict[str, float]:
+    """Each contestant's mean in percent, of those who have one."""
+    values = {
+        name: [run["metrics"][metric] for run in runs.values() if metric in run["metrics"]]
+        for name, runs in found.items()
+    }
+    return {name: 100 * fmean(each) for name, each in values.items() if each}
+
+
+def _columns(points: Sequence[tuple[float, int]]) -> tuple[list[float], list[int]]:
+    return [x for x, _ in points], [y for _, y in points]
