@@ -8,23 +8,33 @@ from maskgae.evaluation.softmax_fit import softmax_weights
 
 
 def loss_of(
-    weights: torch.Tensor, found: torch.Tensor, others: torch.Tensor, out: torch.Tensor
+    weights: torch.Tensor,
+    found: torch.Tensor,
+    others: torch.Tensor,
+    out: torch.Tensor,
+    turned: torch.Tensor | None,
 ) -> torch.Tensor:
     own = found.double() @ weights
     logits = (others.double() @ weights).masked_fill(out, -torch.inf)
     total = torch.logaddexp(logits.logsumexp(1), own)
-    return (total - own).mean() + 0.005 * weights @ weights
+    loss = (total - own).mean() + 0.005 * weights @ weights
+    if turned is not None:
+        loss = loss + torch.nn.functional.softplus(turned.double() @ weights).mean()
+    return loss
 
 
+@pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
-def test_the_gradient_is_zero_there(scale: float) -> None:
+def test_the_gradient_is_zero_there(scale: float, directed: bool) -> None:
     draw = torch.Generator().manual_seed(0)
     others = scale * torch.randn(30, 400, 5, generator=draw)
     others[..., 4] = others[..., 3] + 0.01 * others[..., 4]  # two columns nearly alike
     found = scale * (torch.randn(30, 5, generator=draw) + 0.5)
     out = torch.rand(30, 400, generator=draw) < 0.1
-    weights = torch.from_numpy(softmax_weights(found, others, out, 0.01)).requires_grad_()
-    loss_of(weights, found, others, out).backward()
+    turned = torch.randn(30, 5, generator=draw) if directed else None
+    fitted = softmax_weights(found, others, out, 0.01, turned)
+    weights = torch.from_numpy(fitted).requires_grad_()
+    loss_of(weights, found, others, out, turned).backward()
     assert weights.grad is not None and weights.grad.abs().max() < 1e-4 * scale
 
 

@@ -6,7 +6,10 @@ its candidates, the weights minimise
 .. math::
 
     \frac{1}{Q} \sum_q \left(\log \sum_{i \ge 0} e^{w^\top x_{qi}} - w^\top x_{q0}\right)
-    + \frac{\lambda}{2} |w|^2.
+    + \frac{\lambda}{2} |w|^2,
+
+and, where pairs are told from their reverse, the mean of :math:`\log(1 + e^{w^\top t_q})` beside
+it, with :math:`t_q` the columns of the reverse less those of the pair.
 
 Columns are few and alike, so the curvature is small to keep and saves nine in ten evaluations of a
 method that only follows the gradient.
@@ -32,7 +35,9 @@ PARTS = 8
 LEAST_GAIN, MOST_STEPS = 1e-9, 50
 
 
-def softmax_weights(found: Tensor, others: Tensor, left_out: Tensor, decay: float) -> Floats:
+def softmax_weights(
+    found: Tensor, others: Tensor, left_out: Tensor, decay: float, turned: Tensor | None = None
+) -> Floats:
     """The weights under which partners stand highest among their candidates, ``[c]``.
 
     Args:
@@ -40,19 +45,22 @@ def softmax_weights(found: Tensor, others: Tensor, left_out: Tensor, decay: floa
         others: columns of the candidates.
         left_out: which of them are none.
         decay: :math:`\\lambda`.
+        turned: columns of the reverse of pairs less their own.
 
     Shapes:
         - **found:** ``[Q, c]``
         - **others:** ``[Q, C, c]``
         - **left_out:** ``[Q, C]`` bool
+        - **turned:** ``[Q, c]``
 
     >>> found, others = torch.tensor([[1.0], [0.0]]), torch.tensor([[[0.0]], [[1.0]]])
     >>> softmax_weights(found, others, torch.zeros(2, 1, dtype=torch.bool), 0.1).tolist()
     [0.0]
     """
     arrays = (found.numpy(), others.numpy(), left_out.numpy())
+    reverse = None if turned is None else turned.double().numpy()
     weights = np.zeros(found.shape[1])
-    loss, gradient, curvature = _derivatives(arrays, weights, decay)
+    loss, gradient, curvature = _derivatives(arrays, reverse, weights, decay)
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(curvature, -gradient)
         gain = -float(gradient @ step)
@@ -60,7 +68,7 @@ def softmax_weights(found: Tensor, others: Tensor, left_out: Tensor, decay: floa
             break
         size = 1.0
         while True:
-            trial = _derivatives(arrays, weights + size * step, decay)
+            trial = _derivatives(arrays, reverse, weights + size * step, decay)
             if trial[0] <= loss - 1e-4 * size * gain or size < 1e-6:
                 break
             size /= 2
@@ -70,7 +78,7 @@ def softmax_weights(found: Tensor, others: Tensor, left_out: Tensor, decay: floa
 
 
 def _derivatives(
-    arrays: tuple[Any, Any, Any], weights: Floats, decay: float
+    arrays: tuple[Any, Any, Any], turned: Floats | None, weights: Floats, decay: float
 ) -> tuple[float, Floats, Floats]:
     """The loss with its gradient ``[c]`` and curvature ``[c, c]``."""
     from maskgae.kernels.softmax import softmax_derivatives
@@ -89,4 +97,11 @@ def _derivatives(
     lower = sum(curvatures) / count
     curvature = lower + np.tril(lower, -1).T + decay * np.eye(width)
     loss = sum(losses) / count + decay / 2 * float(weights @ weights)
-    return loss, sum(gradients) / count + decay * weights, curvature
+    gradient = sum(gradients) / count + decay * weights
+    if turned is not None:
+        gap = turned @ weights
+        chance = 1 / (1 + np.exp(-gap))
+        loss += float(np.logaddexp(0, gap).mean())
+        gradient = gradient + chance @ turned / count
+        curvature += (turned * (chance * (1 - chance))[:, None]).T @ turned / count
+    return loss, gradient, curvature
