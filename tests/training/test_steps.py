@@ -1,5 +1,7 @@
 """Steps: an epoch's targets once each, unseen, with fresh negatives."""
 
+from collections.abc import Iterator
+from threading import Event, active_count
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from maskgae.base.settings import Settings, choices
 from maskgae.data import Graph
 from maskgae.nn.network import MaskGAENet, Step
 from maskgae.training.parallel import Ranks
-from maskgae.training.steps import Steps, fanouts_by_hop
+from maskgae.training.steps import Steps, ahead, fanouts_by_hop
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -170,3 +172,36 @@ def test_steps_can_begin_anywhere(graph: Graph) -> None:
     again = next(source.epoch(net, masked, 0, first=2))
     assert third.targets.equal(again.targets)
     assert third.adjacencies[0].csr.indices.equal(again.adjacencies[0].csr.indices)
+
+
+def test_the_next_step_is_made_while_one_is_used() -> None:
+    made = Event()
+
+    def items() -> Iterator[int]:
+        yield 1
+        made.set()
+        yield 2
+
+    coming = ahead(items())
+    assert next(coming) == 1
+    assert made.wait(timeout=60)
+    assert list(coming) == [2]
+
+
+def test_what_goes_wrong_in_the_next_step_is_raised_in_its_turn() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise InputError("no more")
+
+    coming = ahead(items())
+    assert next(coming) == 1
+    with pytest.raises(InputError, match="no more"):
+        next(coming)
+
+
+def test_steps_that_nobody_wants_any_more_leave_no_thread(graph: Graph) -> None:
+    source = steps(graph, training__batch_pairs=50, training__fanouts=[2])
+    net, before = MaskGAENet.for_graph(graph, source.settings), active_count()
+    for _ in source.epoch(net, source.mask(0), 0):
+        break
+    assert active_count() == before

@@ -7,8 +7,10 @@ targets and negatives, where ``training.fanouts`` says how many neighbours to ke
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -16,16 +18,20 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
+from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import Corrupted, NonEdges
 from maskgae.evaluation.audit import audit_negatives
 from maskgae.masking.mask import Masked, draw_mask
 from maskgae.nn.adjacency import Adjacency
-from maskgae.nn.blocks import Sampler
+from maskgae.nn.blocks import Blocks, Sampler
 from maskgae.nn.network import MaskGAENet, Step
 from maskgae.training.parallel import Ranks
 
 ALONE = Ranks()
+T = TypeVar("T")
+#: Targets, negatives, the weight of their loss, and where their blocks are drawn from.
+_Pairs = tuple[Tensor, Tensor, float, Stream]
 
 
 class Steps:
@@ -84,18 +90,24 @@ class Steps:
 
     def epoch(self, net: MaskGAENet, masked: Masked, epoch: int, first: int = 0) -> Iterator[Step]:
         """The steps of an epoch from the ``first`` on."""
-        view: _Whole | _Cut
-        if self.fanouts:
-            view = _Cut(net, self.graph, masked, self.fanouts)
-        else:
+        if not self.fanouts:
             view = _Whole(net, self.graph, masked)
-        batches = enumerate(self.batches(masked, epoch))
-        for number, batch in islice(batches, first, None):
+            for targets, negatives, weight, _ in self._pairs(masked, epoch, first):
+                yield replace(view.step(targets, negatives), weight=weight)
+            return
+        cut = _Cut(net, self.graph, masked, self.fanouts)
+        pairs = self._pairs(masked, epoch, first)
+        around = ((weight, cut.around(t, n, noise)) for t, n, weight, noise in pairs)
+        for weight, seen in ahead(around):
+            yield replace(cut.step(seen), weight=weight)
+
+    def _pairs(self, masked: Masked, epoch: int, first: int) -> Iterator[_Pairs]:
+        """Targets, negatives, weight and the stream of blocks of each step."""
+        for number, batch in islice(enumerate(self.batches(masked, epoch)), first, None):
             negatives = self.negatives(self.graph.pairs[:, batch], epoch, number)
-            noise = self.stream.at("blocks", epoch, number)
             own, negatives, weight = self._share(batch, negatives)
-            step = view.step(self.graph.pairs[:, own].long(), negatives, noise)
-            yield replace(step, weight=weight)
+            noise = self.stream.at("blocks", epoch, number)
+            yield self.graph.pairs[:, own].long(), negatives, weight, noise
 
     def _share(self, batch: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, float]:
         """The rank's targets of a batch, their negatives, and the weight of their mean loss."""
@@ -136,7 +148,7 @@ class _Whole:
         self.adjacencies = [adjacency] * len(net.encoder.convs)
         self.degrees = masked.degrees.to(self.device)
 
-    def step(self, targets: Tensor, negatives: Tensor, stream: Stream) -> Step:
+    def step(self, targets: Tensor, negatives: Tensor) -> Step:
         return Step(
             x=self.net.encoder.input(self.features),
             adjacencies=self.adjacencies,
@@ -155,15 +167,45 @@ class _Cut:
         self.net, self.graph, self.fanouts = net, graph, fanouts
         self.sampler, self.degrees = Sampler(graph, masked.visible), masked.degrees
 
-    def step(self, targets: Tensor, negatives: Tensor, stream: Stream) -> Step:
-        device = next(self.net.parameters()).device
+    def around(self, targets: Tensor, negatives: Tensor, stream: Stream) -> _Around:
+        """What a step sees, whatever the weights are by then."""
         seeds, local = self.sampler.seeds(torch.cat([targets, negatives], dim=1))
         blocks = self.sampler.blocks(seeds, self.fanouts, stream)
-        local, count = local.to(device), targets.shape[1]
+        features = None if self.graph.inputs is None else self.graph.inputs.rows(blocks.nodes)
+        return _Around(blocks, features, local, targets.shape[1], self.degrees[seeds])
+
+    def step(self, seen: _Around) -> Step:
+        device = next(self.net.parameters()).device
+        features = None if seen.features is None else seen.features.to(device)
+        local = seen.pairs.to(device)
         return Step(
-            x=self.net.input(self.graph, blocks.nodes),
-            adjacencies=[adjacency.to(device) for adjacency in blocks.adjacencies],
-            targets=local[:, :count],
-            negatives=local[:, count:],
-            degrees=self.degrees[seeds].to(device),
+            x=self.net.encoder.input(features, seen.blocks.nodes.to(device)),
+            adjacencies=[adjacency.to(device) for adjacency in seen.blocks.adjacencies],
+            targets=local[:, : seen.targets],
+            negatives=local[:, seen.targets :],
+            degrees=seen.degrees.to(device),
         )
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Blocks and features around the ends of pairs, of which the first are the targets."""
+
+    blocks: Blocks
+    features: Features | None
+    pairs: Tensor
+    targets: int
+    degrees: Tensor
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The items, each made by a thread while the one before it is used.
+
+    >>> list(ahead(iter("ab")))
+    ['a', 'b']
+    """
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = thread.submit(next, items, None)
+            yield item
