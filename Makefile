@@ -6,6 +6,7 @@
 # make figures fill docs/reliability.md from what the harnesses have counted
 # make soak    half an hour of fit, embed and links in one process; memory stays flat
 # make docs    build the site from the pages, notebooks and docstrings; warnings are errors
+# make dist    wheel and sdist in dist/
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
 VENV   := .venv
@@ -19,7 +20,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all crash-test faults fuzz soak figures docs bench lint types clean
+.PHONY: demo test test-all crash-test faults fuzz soak figures docs dist bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -75,6 +76,11 @@ bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.render
 
+# The wheel is built from the sdist, so both are known to be complete.
+dist: $(STAMP)
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -90,4 +96,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -120,6 +120,20 @@ def test_installed_libraries():
     assert not [name for name in names if ".tests" in name or "." not in name]
 
 
+def test_the_graph_is_made_of_what_is_installed(monkeypatch, package):
+    from maskgae.base.errors import InputError
+    from maskgae.datasets import imports
+
+    spec = type("Spec", (), {"origin": str(package / "__init__.py")})
+    monkeypatch.setattr(
+        imports, "find_spec", lambda name: {"torch_geometric": None}.get(name, spec)
+    )
+    assert list(imports.installed_packages()) == ["sklearn", "scipy", "networkx"]
+    monkeypatch.setattr(imports, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="sklearn is missing: pip install scikit-learn"):
+        imports.installed_packages()
+
+
 def test_kept_copy_gives_the_same_graph(monkeypatch, tmp_path, package):
     from maskgae.datasets import imports
 

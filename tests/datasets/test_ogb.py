@@ -208,13 +208,13 @@ def test_missing_extra_says_what_to_install(name, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("MASKGAE_DATA", raising=False)
     monkeypatch.setattr("maskgae.datasets.ogb.find_spec", lambda module: None)
-    with pytest.raises(InputError, match=r"pip install 'maskgae\[ogb\]'"):
+    with pytest.raises(InputError, match=r"pip install 'maskgae\[datasets\]'"):
         load_dataset(name)
 
 
 def test_missing_pandas_says_what_to_install(home, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"pip install 'maskgae\[ogb\]'"):
+    with pytest.raises(InputError, match=r"pip install 'maskgae\[datasets\]'"):
         load_dataset("arXiv")
 
 

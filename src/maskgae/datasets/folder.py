@@ -19,7 +19,6 @@ import numpy as np
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
 from maskgae.datasets.cache import DATA_VARIABLE, data_folders, find_folder
-from maskgae.io.matrices import read_matrix
 
 FILES = ("edges.csv.gz", "features.npz", "labels.csv.gz")
 #: Which datasets come in this form.
@@ -33,6 +32,8 @@ def is_folder_available(name: str) -> bool:
 
 def load_folder(name: str) -> Graph:
     """One of :data:`FOLDERS` as a graph."""
+    from maskgae.io.matrices import read_matrix
+
     folder = find_folder(name, FILES)
     if folder is None:
         searched = " and ".join(str(base / name) for base in data_folders())

@@ -1,7 +1,7 @@
-"""The embedded graph: the modules of the libraries that every installation carries.
+"""The embedded graph: the modules of libraries that the installation carries.
 
-Nodes are the modules of the installed torch_geometric, sklearn, scipy and networkx, without
-their tests and without the four top-level packages, which nearly everything imports. A pair is
+Nodes are the modules of sklearn, scipy, networkx and, where it is installed, torch_geometric,
+without their tests and without these top-level packages, which nearly everything imports. A pair is
 an import statement, wherever it stands in the file. Features are the words of docstrings and of
 defined names, not of the module's path, hashed to a fixed number of columns. A label is the
 sub-package where that has enough modules.
@@ -40,6 +40,8 @@ from maskgae.data.graph import Graph
 from maskgae.datasets.cache import cache_folder, filled_folder
 
 PACKAGES = ("torch_geometric", "sklearn", "scipy", "networkx")
+#: Of these, what comes with ``maskgae[datasets]`` alone.
+OPTIONAL = {"torch_geometric"}
 
 #: Words are hashed to this many columns.
 NUM_COLUMNS = 4096
@@ -147,18 +149,24 @@ def module_names() -> list[str]:
     return list(_installed()[1])
 
 
-@cache
-def _installed() -> tuple[Graph, list[str]]:
+def installed_packages() -> dict[str, Path]:
+    """The packages that the graph of :func:`load_imports` is made of, and where they lie."""
     folders = {}
     for package in PACKAGES:
         spec = find_spec(package)
-        if spec is None or spec.origin is None:
+        if spec is not None and spec.origin is not None:
+            folders[package] = Path(spec.origin).parent
+        elif package not in OPTIONAL:
             raise InputError(
                 f"the graph 'imports' is made of installed packages, but {package} is missing: "
-                f"pip install {package.replace('_', '-').replace('sklearn', 'scikit-learn')}"
+                f"pip install {package.replace('sklearn', 'scikit-learn')}"
             )
-        folders[package] = Path(spec.origin).parent
-    files = _files(folders)
+    return folders
+
+
+@cache
+def _installed() -> tuple[Graph, list[str]]:
+    files = _files(installed_packages())
     kept = cache_folder() / "imports" / f"{_stamp(files)}.npz"
     arrays = _restored(kept)
     if arrays is None:

@@ -20,7 +20,6 @@ import csv
 import pickle
 from dataclasses import dataclass
 from http.client import HTTPException
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ import torch
 from torch import Tensor
 
 from maskgae.base.errors import InputError
+from maskgae.base.extras import missing, need
 from maskgae.data.graph import Graph, NodeSplit
 from maskgae.datasets.cache import (
     cache_folder,
@@ -178,12 +178,12 @@ def _num_nodes(path: Path) -> int:
     """The number of nodes, or of papers where the table has a column for each kind of node."""
     if path.name == "num-node-list.csv.gz":
         return int(_table(path, "int64")[0, 0])
-    return int(_extra("pandas").read_csv(path, compression="gzip")["paper"].iloc[0])
+    return int(need("pandas", "datasets").read_csv(path, compression="gzip")["paper"].iloc[0])
 
 
 def _table(path: Path, dtype: str) -> np.ndarray[Any, Any]:
     """A compressed table without a header, ``[rows, columns]``."""
-    table = _extra("pandas").read_csv(path, compression="gzip", header=None, dtype=dtype)
+    table = need("pandas", "datasets").read_csv(path, compression="gzip", header=None, dtype=dtype)
     return np.array(table.to_numpy())
 
 
@@ -228,7 +228,7 @@ def _download(name: str) -> Path:
     """Fetches and unpacks a dataset with the ogb package's own functions, without questions."""
     source = SOURCES[name]
     url, unpacked = _listed(source)
-    fetch = _extra("ogb.utils.url")
+    fetch = need("ogb.utils.url", "datasets")
     final = cache_folder() / source.folder
     try:
         with network_timeout(), filled_folder(final) as folder:
@@ -250,7 +250,7 @@ def _listed(source: Source) -> tuple[str, str]:
     """Address and unpacked name of a dataset, from the table that the ogb package carries."""
     spec = find_spec("ogb")
     if spec is None or spec.origin is None:
-        raise _extra_missing()
+        raise missing("ogb", "datasets")
     table = Path(spec.origin).parent / source.listing / "master.csv"
     with table.open(newline="") as file:
         rows = {row[""]: row[source.ogb_name] for row in csv.DictReader(file)}
@@ -261,16 +261,3 @@ def _check_complete(folder: Path, source: Source) -> None:
     for file in source.files:
         if not (folder / file).is_file():
             raise FileNotFoundError(f"the archive of {source.ogb_name} has no {file}")
-
-
-def _extra(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise _extra_missing() from error
-
-
-def _extra_missing() -> InputError:
-    return InputError(
-        "OGB's datasets need the ogb package, which is not installed: pip install 'maskgae[ogb]'"
-    )

@@ -16,6 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from maskgae.base.errors import InputError
+from maskgae.base.extras import need
 from maskgae.base.files import sha256
 from maskgae.data.graph import Graph
 from maskgae.datasets.cache import (
@@ -88,6 +89,7 @@ def load_raw(name: str) -> Graph:
 
 
 def _read(name: str, folder: Path) -> Graph:
+    need("torch_geometric", "datasets")
     from torch_geometric.io import read_npz, read_planetoid_data
 
     with warnings.catch_warnings():
@@ -113,6 +115,7 @@ def _verify(folder: Path, checksums: dict[str, str], way_out: str) -> None:
 
 def _download(name: str) -> Path:
     """Fetches the raw files with PyG's download function to the cache, and checks them there."""
+    need("torch_geometric", "datasets")
     from torch_geometric.data import download_url
     from torch_geometric.datasets import Amazon, Planetoid
 

@@ -24,14 +24,14 @@ def demo(
 ) -> None:
     """Train and evaluate on the embedded graph: your own libraries' import statements."""
     from maskgae.cli.progress import FitProgress
-    from maskgae.datasets.imports import imports_source
+    from maskgae.datasets.imports import imports_source, installed_packages
     from maskgae.lab import make_cell
     from maskgae.presets import preset
     from maskgae.run import Source, fit
 
     prepare_torch("cpu", threads)
     screen.out.print(
-        "The graph: modules of the installed torch_geometric, sklearn, scipy, networkx,\n"
+        f"The graph: modules of the installed {', '.join(installed_packages())},\n"
         "joined where one imports the other; features: words of their docstrings.\n"
     )
     progress = FitProgress(quiet, tasks=("link",))

@@ -13,14 +13,13 @@ Each has :data:`COLUMNS` columns at most, and sees training edges alone.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
 from maskgae.base.errors import InputError
+from maskgae.base.extras import need
 from maskgae.base.rng import Stream, isolated_rng
 from maskgae.data.features import as_features
 from maskgae.data.graph import Graph
@@ -46,7 +45,7 @@ def prone_embedding(graph: Graph, stream: Stream) -> Floats:
 
 def spectral_embedding(graph: Graph, stream: Stream) -> Floats:
     columns = min(COLUMNS, graph.num_nodes - 2)
-    model = _installed("sknetwork.embedding").Spectral(columns)
+    model = need("sknetwork.embedding", "lab").Spectral(columns)
     with isolated_rng(stream):
         found = model.fit_transform(sp.csr_matrix(graph.to_scipy() != 0, dtype=np.float64))
     return np.asarray(found, dtype=np.float32)
@@ -57,7 +56,7 @@ def node2vec_embedding(graph: Graph, stream: Stream) -> Floats:
 
     As pecanpy has it, whose walks cannot be imported beside NumPy 2: gensim learns from our own.
     """
-    model = _installed("gensim.models").Word2Vec
+    model = need("gensim.models", "lab").Word2Vec
     walks = [walk for i in range(WALKS) for walk in _walks(graph, stream.at("walks", i))]
     seed = stream.key % 2**31
     learnt = model(
@@ -96,13 +95,3 @@ def _reduced(table: sp.csr_array, stream: Stream) -> Floats:
 
     left, values, _ = randomized_svd(table, COLUMNS, n_iter=5, random_state=stream.key % 2**32)
     return np.asarray(left * values, dtype=np.float32)
-
-
-def _installed(module: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError:
-        name = module.partition(".")[0]
-        raise InputError(f"{name} is not installed: pip install 'maskgae[contest]'") from None

@@ -30,6 +30,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from maskgae.base.extras import need
 from maskgae.base.rng import Stream, isolated_rng
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
@@ -108,17 +109,16 @@ class Autoencoder:
 
     def _model(self, in_channels: int, stream: Stream) -> Any:
         # Imported here since PyG takes seconds to load, and no other method needs it.
-        from torch_geometric.nn import ARGA, ARGVA, GAE, VGAE
-
+        pyg = need("torch_geometric.nn", "lab")
         width = 2 * self.dim if self.variational else self.dim
         stack = Stack([GCNConv(in_channels, self.hidden), GCNConv(self.hidden, width)], stream)
         encoder, decoder = _Gaussian(stack) if self.variational else stack, _InnerProduct()
         if not self.adversarial:
-            return (VGAE if self.variational else GAE)(encoder, decoder)
+            return (pyg.VGAE if self.variational else pyg.GAE)(encoder, decoder)
         discriminator = nn.Sequential(
             *(nn.Linear(self.dim, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 1))
         )
-        return (ARGVA if self.variational else ARGA)(encoder, discriminator, decoder)
+        return (pyg.ARGVA if self.variational else pyg.ARGA)(encoder, discriminator, decoder)
 
     def _update(
         self, model: Any, graph: Graph, view: View, stream: Stream

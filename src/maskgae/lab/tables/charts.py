@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maskgae.base.errors import InputError
+from maskgae.base.extras import need
 
 #: Okabe and Ito's colours, told apart by everyone.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -33,11 +33,7 @@ def curve_of(label: str, x: Sequence[Any], summaries: Sequence[Any]) -> Curve:
 @contextmanager
 def chart(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     """Axes to draw on, then written as PNG and SVG beside each other."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("charts need matplotlib: pip install 'maskgae[charts]'") from None
-    matplotlib.use("Agg")
+    need("matplotlib", "lab").use("Agg")
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": "maskgae", "font.size": 10}):

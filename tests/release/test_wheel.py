@@ -1,0 +1,61 @@
+"""What is published: one version, a wheel that needs nothing of the repository."""
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+import maskgae
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def run(*words: str | Path, cwd: Path) -> str:
+    """Output of a command that knows nothing of the checkout."""
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    ended = subprocess.run([*map(str, words)], cwd=cwd, env=env, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    return ended.stdout
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" in PROJECT["dynamic"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {maskgae.__version__}\n" in citation
+
+
+def test_what_only_the_laboratory_needs_is_no_dependency() -> None:
+    text = " ".join(PROJECT["dependencies"])
+    assert not [name for name in ("geometric", "ogb", "matplotlib", "gensim") if name in text]
+    assert {"lab", "index", "datasets", "dev"} <= set(PROJECT["optional-dependencies"])
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with the wheel and what it asks for, and nothing else."""
+    place = tmp_path_factory.mktemp("bare")
+    run(sys.executable, "-m", "build", "--outdir", place / "dist", ROOT, cwd=place)
+    (wheel,) = (place / "dist").glob("*.whl")
+    assert len(list((place / "dist").glob("*.tar.gz"))) == 1
+    venv.create(place / "env", with_pip=True)
+    programs = place / "env" / ("Scripts" if os.name == "nt" else "bin")
+    pip = (programs / "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt")
+    run(*pip, "torch", cwd=place)
+    run(*pip, wheel, cwd=place)
+    return programs
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_runs_the_demo(bare: Path, tmp_path: Path) -> None:
+    absent = "from importlib.util import find_spec as f; import maskgae; print(maskgae.__version__"
+    absent += ", f('torch_geometric'), f('ogb'), f('maskgae.lab.cli') is not None)"
+    found = run(bare / "python", "-c", absent, cwd=tmp_path)
+    assert found.split() == [maskgae.__version__, "None", "None", "True"]
+    told = run(bare / "maskgae", "demo", "--threads", "1", cwd=tmp_path)
+    assert "sklearn, scipy, networkx" in told
+    assert (tmp_path / "runs" / "demo" / "report.html").stat().st_size > 100_000
