@@ -39,3 +39,11 @@ def warm() -> Iterator[calls.Warm]:
     """Runs commands in forks of a process that has imported everything."""
     with calls.warm() as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def warm_elsewhere() -> Iterator[calls.Warm]:
+    """The same in other surroundings: hash seed, locale and time zone."""
+    odd = {"PYTHONHASHSEED": "77", "LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Asia/Kolkata"}
+    with calls.warm(**odd) as process:
+        yield process

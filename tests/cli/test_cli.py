@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.harness.calls import Warm
 from typer.testing import CliRunner
 
 from maskgae.base.errors import InputError
@@ -144,3 +145,9 @@ def test_a_terminal_that_knows_ascii_alone_is_written_to(monkeypatch: pytest.Mon
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     result = maskgae("datasets")
     assert result.returncode == 0 and "Cora" in result.stdout
+
+
+def test_a_terminal_without_a_width_is_written_to(warm: Warm) -> None:
+    refused = warm("report", "run", "--threads", "-1", environment={"COLUMNS": "0"})
+    assert refused.code == 2 and "--threads" in refused.errors
+    assert "Cora" in warm("datasets", environment={"COLUMNS": "0"}).output

@@ -32,11 +32,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness import scenes
+from tests.harness.calls import stop_clocks
 from tests.harness.figures import keep
 
 from maskgae.base.files import TEMPORARY
 from maskgae.base.lock import LOCK
-from maskgae.evaluation import outcome
 
 #: Seconds after which a command counts as hung.
 PATIENCE = 300
@@ -66,7 +66,7 @@ def fork(
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(output, 1), os.dup2(output, 2)
         signal.alarm(PATIENCE)
-        _stop_clocks()
+        stop_clocks()
         _count_flushes(log.with_name("flushes"), last_flush)
         if largest_file is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -82,12 +82,6 @@ def fork(
     finally:
         sys.stdout.flush(), sys.stderr.flush()
         os._exit(code)
-
-
-def _stop_clocks() -> None:
-    """Lets times and peaks of memory be the same in every run."""
-    time.perf_counter = lambda: 0.0
-    outcome._peak_kib = lambda: 0.0
 
 
 def _count_flushes(path: Path, last: int | None) -> None:

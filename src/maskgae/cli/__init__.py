@@ -23,6 +23,7 @@ LESS = {
 
 def main() -> None:
     """Runs the command line; errors of ours, and of the system, become one line and a code."""
+    screen.forget_no_width()
     try:
         app()
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -65,6 +66,13 @@ class _Patient(io.TextIOBase):
 
 out = Console(file=cast(IO[str], _Patient()), highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+def forget_no_width() -> None:
+    """Forgets a width of no columns, as some terminals state it: nothing would be printed."""
+    if not os.environ.get("COLUMNS", "80").strip("0"):
+        del os.environ["COLUMNS"]
+        out.width = err.width = shutil.get_terminal_size().columns
 
 
 class TrainingProgress:

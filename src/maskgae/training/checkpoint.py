@@ -18,9 +18,10 @@ from typing import Any
 
 from maskgae.base.errors import InputError, StoppedError
 from maskgae.base.files import make_folder
-from maskgae.base.settings import KEYS
+from maskgae.base.settings import KEYS, Settings
 from maskgae.base.settings_text import interval
 from maskgae.base.tensors import read_tensors, write_tensors
+from maskgae.evaluation.outcome import versions
 from maskgae.training.state import Snapshot
 
 
@@ -47,6 +48,7 @@ class Checkpoints:
         self.folder, self.resume, self.stop, self.notice = folder, resume, stop, notice
         self.epochs, self.seconds = interval(every)
         self.identity: Mapping[str, Any] = {}
+        self.versions = versions()
         self._kept: list[Path] = []
         self._saved = time.monotonic()
 
@@ -66,10 +68,10 @@ class Checkpoints:
             for path in checkpoint_paths(self.folder):
                 _remove(path)
             return None
-        for path, snapshot, identity in whole_checkpoints(self.folder, self.notice):
-            _check_same(identity, self.identity, path)
+        for path, snapshot, about in whole_checkpoints(self.folder, self.notice):
+            _check_same(about["identity"], self.identity, path)
             self._kept = [path]
-            self.notice(f"going on from {path}")
+            self.notice(f"going on from {path}{_others(about.get('versions'), self.versions)}")
             return snapshot
         self.notice(f"no checkpoint in {self.folder}: starting afresh")
         return None
@@ -93,7 +95,7 @@ class Checkpoints:
         inside = f"-step-{step:06d}" if step else ""
         path = self.folder / f"epoch-{epoch:06d}{inside}.safetensors"
         make_folder(self.folder)
-        about = {"identity": self.identity, "facts": snapshot.facts}
+        about = {"identity": self.identity, "facts": snapshot.facts, "versions": self.versions}
         write_tensors(path, snapshot.tensors, about)
         self._kept = [*(kept for kept in self._kept if kept != path), path][-2:]
         for other in checkpoint_paths(self.folder):
@@ -116,20 +118,23 @@ def _place(path: Path) -> list[int]:
 def whole_checkpoints(
     folder: Path, notice: Callable[[str], None] = lambda text: None
 ) -> Iterator[tuple[Path, Snapshot, dict[str, Any]]]:
-    """The checkpoints that can be read with their identities, newest first."""
+    """The checkpoints that can be read, with all that is said about them, newest first."""
     for path in reversed(checkpoint_paths(folder)):
         try:
             tensors, about = read_tensors(path)
         except InputError as error:
             notice(f"passed over a broken checkpoint: {error}")
             continue
-        if {"facts", "identity"} <= about.keys():
-            yield path, Snapshot(tensors, about["facts"]), about["identity"]
+        if all(isinstance(about.get(key), dict) for key in ("facts", "identity")):
+            yield path, Snapshot(tensors, about["facts"]), about
         else:
             notice(f"passed over {path}: it has weights, but is no checkpoint")
 
 
 def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+    defaults = json.loads(json.dumps(Settings().flat()))
+    # A setting that is newer than the file was at its default.
+    found = {key: value for key, value in defaults.items() if key in wanted} | dict(found)
     names = (key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
     differing = [
         f"{key} was {found.get(key)} and is {wanted.get(key)}" if key in KEYS else f"{key} differ"
@@ -140,6 +145,14 @@ def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path)
             f"{path} belongs to another run: {'; '.join(differing[:4])}; "
             "resume with the same input and settings, or start again with --force"
         )
+
+
+def _others(found: Any, now: Mapping[str, str]) -> str:
+    """A remark on the software that wrote a checkpoint, where it was another."""
+    if not isinstance(found, dict) or found == now:
+        return ""
+    other = [f"{key} {str(found.get(key))[:20]}" for key in now if found.get(key) != now[key]]
+    return f", which {', '.join(other)} wrote: the last digits may differ" if other else ""
 
 
 def _remove(path: Path) -> None:

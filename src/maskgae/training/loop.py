@@ -18,6 +18,7 @@ from maskgae.nn.network import MaskGAENet
 from maskgae.training.average import Average
 from maskgae.training.batch_norm import reestimate
 from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.fitting import check_snapshot
 from maskgae.training.held_out import HeldOut
 from maskgae.training.identity import identity_of
 from maskgae.training.parallel import ranks
@@ -87,6 +88,8 @@ class Trainer:
         snapshot = self.checkpoints.begin(identity)
         if snapshot is None:
             return
+        where = str(self.checkpoints.latest or self.checkpoints.folder)
+        check_snapshot(snapshot, self.net, self.average is not None, where)
         restore(snapshot, self.state, self.net, self.optimizer, self.average)
         if self.on_epoch is not None:
             for row in self.state.history:
