@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
 
 import maskgae
 
@@ -29,9 +31,11 @@ highlight_language = "none"
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# A notebook that fails, or takes longer than a tutorial may, fails the build.
+# A notebook that fails fails the build. They run in folders of their own, and draw alike.
+os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_in_temp = True
+nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 
@@ -50,9 +54,16 @@ html_theme = "pydata_sphinx_theme"
 html_title = "maskgae"
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+html_favicon = "_static/mask.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
+    "logo": {
+        "text": "maskgae",
+        "image_light": "_static/mask.svg",
+        "image_dark": "_static/mask.svg",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
