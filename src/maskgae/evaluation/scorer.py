@@ -39,6 +39,12 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "three_steps": np.sqrt,
     "pagerank": np.sqrt,
 }
+#: The chance to come by three steps from one side to the other varies by powers of ten, and so
+#: does the worth of a suggestion: with logarithms the degrees weigh it as exponents (RP3-beta).
+OF_SIDES: dict[str, Callable[[Any], Any]] = {
+    **TRANSFORMS,
+    "three_steps": lambda values: np.log(values + 1e-9),
+}
 #: The rules that are combined, where a graph has features for them and they are affordable.
 COMBINED = (
     "common_neighbours",
@@ -95,10 +101,14 @@ class Columns:
         logits = None if self.network is None else self.network.rows(nodes)
         return self._stacked(self.rules.rows(nodes), logits)
 
+    @property
+    def _transforms(self) -> Mapping[str, Callable[[Any], Any]]:
+        return TRANSFORMS if has_triangles(self.rules.graph) else OF_SIDES
+
     def _stacked(self, found: Mapping[str, Floats], logits: Tensor | None) -> Tensor:
         parts = [] if logits is None else [logits.cpu().float()]
         for name, values in found.items():
-            transformed = TRANSFORMS.get(name, np.asarray)(values)
+            transformed = self._transforms.get(name, np.asarray)(values)
             parts.append(torch.from_numpy(transformed).float())
         # Each column lies in one piece.
         return torch.stack(parts).movedim(0, -1)
