@@ -11,7 +11,7 @@ from maskgae.datasets.generated import generate
 from maskgae.nn import Dot
 from maskgae.run import links as links_module
 from maskgae.run.links import missing_links
-from maskgae.training.maskgae import PairLogits
+from maskgae.training.logits import PairLogits
 
 ONES = torch.ones(4, 2)
 PATH = Graph.from_edges([(0, 1), (1, 2), (2, 3)])

@@ -11,7 +11,7 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Quiet, Reading, reading
-from maskgae.cli.own import IdColumn, LabelColumn, MissingRule, NodeFile, TypeColumn
+from maskgae.cli.own import Directed, IdColumn, LabelColumn, MissingRule, NodeFile, TypeColumn
 
 if TYPE_CHECKING:
     from maskgae.store.store import Store
@@ -34,6 +34,7 @@ def ingest_files(
     id: IdColumn = None,
     label: LabelColumn = None,
     type: TypeColumn = None,
+    directed: Directed = False,
     missing: MissingRule = "error",
     read: Reading = None,
     like: Annotated[
@@ -76,7 +77,7 @@ def ingest_files(
     else:
         assert edges is not None
         table: Any = {"nodes": nodes, "id": id, "label": label, "missing": missing, "like": like}
-        kinds = Kinds(type)
+        kinds = Kinds(type, directed)
         store = ingest(edges, out, kinds=kinds, reading=reading(read), **table, **common)
     if verify:
         store.verify()

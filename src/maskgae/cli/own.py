@@ -59,6 +59,10 @@ TypeColumn = Annotated[
         metavar="COLUMN",
     ),
 ]
+Directed = Annotated[
+    bool,
+    typer.Option("--directed", help="Edges go from the first column to the second: keep that."),
+]
 RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", metavar="RUN")]
 OutFile = Annotated[
     Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
@@ -80,6 +84,7 @@ def fit(
     id: IdColumn = None,
     label: LabelColumn = None,
     type: TypeColumn = None,
+    directed: Directed = False,
     missing: MissingRule = "error",
     read: Reading = None,
     dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
@@ -129,11 +134,12 @@ def fit(
     from maskgae.cli.progress import FitProgress
 
     prepare_torch(device, threads)
+    kinds: dict[str, Any] = {"type": type, "directed": directed}
     progress = FitProgress(quiet)
     try:
         with progress.watched():
             found = runs.fit(
-                partial(runs.read, edges, nodes, label, id=id, missing=missing, type=type, **how),
+                partial(runs.read, edges, nodes, label, id=id, missing=missing, **kinds, **how),
                 values,
                 preset=preset,
                 dim=dim,
@@ -196,13 +202,16 @@ def links(
             "--nodes-from", help="Only of the nodes in this file, one per line.", metavar="FILE"
         ),
     ] = None,
+    incoming: Annotated[
+        bool, typer.Option("--in", help="Of a directed graph: links to each node, not from it.")
+    ] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
     """List the highest-scored missing links of each node."""
     check_readable(run, nodes_from)
     saved = opened(run, out, threads)
-    found = saved.links(top, _asked(node, nodes_from))
+    found = saved.links(top, _asked(node, nodes_from), incoming=incoming)
     if out is None:
         show_links(saved, found)
         return

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.csr import CSR, csr_from_coordinates
+from maskgae.data.directions import BACKWARD, FORWARD, WAY_COLUMNS, Arcs, arcs_of, pair_directions
 from maskgae.data.features import Features, JoinedFeatures, SparseFeatures, as_features
 from maskgae.data.pairs import (
     Cleaning,
@@ -92,11 +93,13 @@ class Graph:
         name: what to call it in messages.
         cleaning: what was done to the raw edges.
         types: of the nodes, and which of them edges join; any two where it is ``None``.
+        directions: of a directed graph, which ways each pair goes: 1 from ``u`` to ``v``, 2 from
+            ``v`` to ``u``, 3 both.
 
     Shapes:
         - **pairs:** ``[2, M]``
         - **labels:** ``[N]``
-        - **weights:** ``[M]``
+        - **weights**, **directions:** ``[M]``
 
     >>> graph = Graph.from_edges([(0, 1), (1, 0), (1, 2), (2, 2)], num_nodes=4)
     >>> graph
@@ -116,6 +119,7 @@ class Graph:
     name: str = "graph"
     cleaning: Cleaning = field(default_factory=Cleaning)
     types: Types | None = None
+    directions: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.features is not None and self.features.num_rows != self.num_nodes:
@@ -141,16 +145,50 @@ class Graph:
         return self.pairs.shape[1]
 
     @property
+    def directed(self) -> bool:
+        return self.directions is not None
+
+    @cached_property
+    def arcs(self) -> Arcs:
+        """The edges of a directed graph by source and by target."""
+        assert self.directions is not None
+        return Arcs.of(self.pairs, self.directions, self.num_nodes)
+
+    def rows(self, incoming: bool = False) -> CSR:
+        """Where the edges of each node go to or, in a directed graph, come from, ``[N, N]``."""
+        return self.arcs.way(incoming) if self.directed else self.structure.csr
+
+    def edges(self, index: Tensor) -> Tensor:
+        """The edges of some pairs, source first: one a pair, or two where it goes both ways."""
+        if self.directions is None:
+            return self.pairs[:, index].long()
+        return arcs_of(self.pairs[:, index], self.directions[index])
+
+    @property
     def num_classes(self) -> int:
         """Classes that the labels are numbers of, from 0 on; 0 without labels."""
         return 0 if self.labels is None else int(self.labels.max()) + 1
 
+    @property
+    def num_inputs(self) -> int:
+        """Columns that an encoder reads: of features, types and directions."""
+        features = 0 if self.features is None else self.features.num_columns
+        return features + self.num_kinds
+
+    @property
+    def num_kinds(self) -> int:
+        """Columns of types and directions."""
+        types = 0 if self.types is None else self.types.count
+        return types + (WAY_COLUMNS if self.directed else 0)
+
     @cached_property
     def inputs(self) -> Features | None:
-        """What an encoder reads: the features and, where nodes have types, a column for each."""
+        """What an encoder reads: the features, and columns of types and directions."""
         parts = [] if self.features is None else [self.features]
         if self.types is not None:
             parts.append(self.types.one_hot())
+        if self.directed:
+            parts.append(self.arcs.columns())
         return JoinedFeatures(parts) if len(parts) > 1 else next(iter(parts), None)
 
     @cached_property
@@ -177,8 +215,8 @@ class Graph:
         flags = np.zeros(self.num_pairs, dtype=np.bool_)
         flags[kept.numpy()] = True
         index = torch.from_numpy(np.flatnonzero(flags))
-        weights = None if self.weights is None else self.weights[index]
-        part = replace(self, pairs=self.pairs[:, index], weights=weights)
+        picked = [None if x is None else x[index] for x in (self.weights, self.directions)]
+        part = replace(self, pairs=self.pairs[:, index], weights=picked[0], directions=picked[1])
         if "structure" in self.__dict__:  # what is sorted already need not be sorted again
             return part.with_structure(self.structure.select(flags))
         return part
@@ -190,7 +228,9 @@ class Graph:
 
     def with_types(self, codes: Any, names: Sequence[str], column: str | None = None) -> Graph:
         """The same graph with a type for each node; types that its edges join may be joined."""
-        return self._replaced(types=Types.of(codes, names, self.pairs.long(), column=column))
+        joined = self.edges(torch.arange(self.num_pairs))
+        types = Types.of(codes, names, joined, self.directed, column)
+        return self._replaced(types=types)
 
     def with_features(self, features: Features | None) -> Graph:
         """The same graph with other features."""
@@ -205,6 +245,16 @@ class Graph:
         """Which of the given pairs, in either direction, are edges: ``[2, P] -> [P]`` bool."""
         return contains_keys(self.keys, pair_keys(pairs, self.num_nodes))
 
+    def has(self, pairs: Tensor) -> Tensor:
+        """Which pairs are edges, from first to second where there are directions, ``[P]`` bool."""
+        found = self.contains(pairs)
+        if self.directions is None:
+            return found
+        place = torch.searchsorted(self.keys, pair_keys(pairs, self.num_nodes))
+        ways = self.directions[place.clamp(max=self.num_pairs - 1)]
+        wanted = torch.where(pairs[0] < pairs[1], FORWARD, BACKWARD)
+        return found & ((ways & wanted) > 0)
+
     @classmethod
     def from_edges(
         cls,
@@ -216,6 +266,7 @@ class Graph:
         weights: Any = None,
         node_split: NodeSplit | None = None,
         name: str = "graph",
+        directed: bool = False,
     ) -> Graph:
         """A graph from an edge array ``[2, E]`` or ``[E, 2]`` or a list of pairs, in any direction.
 
@@ -229,6 +280,11 @@ class Graph:
                 features.num_rows if features is not None else int(array.max(initial=-1)) + 1
             )
         pairs, summed, cleaning = canonical_pairs(array, num_nodes, weights)
+        directions = None
+        if directed:
+            keys = pair_keys(pairs, num_nodes).numpy()
+            directions = pair_directions(array, keys, num_nodes)
+            cleaning = replace(cleaning, symmetrised=0)
         return cls(
             num_nodes=num_nodes,
             pairs=pairs,
@@ -238,6 +294,7 @@ class Graph:
             weights=summed,
             name=name,
             cleaning=cleaning,
+            directions=directions,
         )
 
     @classmethod
@@ -272,7 +329,7 @@ class Graph:
         return cls.from_edges(edges.reshape(-1, 2).T, len(number), **kwargs)
 
     @classmethod
-    def from_pyg(cls, data: Data, name: str = "graph") -> Graph:
+    def from_pyg(cls, data: Data, name: str = "graph", directed: bool = False) -> Graph:
         """A graph from PyG's ``Data``, with ``x``, ``y``, ``edge_weight`` and split masks."""
         split = None
         masks: list[Any] = [data.get(f"{part}_mask") for part in ("train", "val", "test")]
@@ -291,6 +348,7 @@ class Graph:
             labels=None if labels is None else labels.reshape(-1),
             node_split=split,
             name=name,
+            directed=directed,
         )
 
     def to_pyg(self) -> Data:
@@ -344,6 +402,8 @@ class Graph:
             parts.append(f"classes={self.num_classes}")
         if self.types is not None:
             parts.append(f"types={self.types.count}")
+        if self.directed:
+            parts.append("directed")
         return f"Graph({', '.join(parts)})"
 
 

@@ -151,6 +151,9 @@ class Corrupted:
             left = left[(pairs[0] == pairs[1]) | self.graph.contains(pairs)]
         pairs = torch.stack([kept, other])
         pairs[:, left] = self.non_edges.sample(left.numel(), stream.at("any"))
+        if self.graph.directed:  # a kept target stays one
+            second = torch.arange(kept.numel()) // count % 2 == 1
+            pairs = torch.where(second, pairs.flip(0), pairs)
         return pairs
 
     def _ends(self, places: Tensor, kept: Tensor, stream: Stream) -> Tensor:

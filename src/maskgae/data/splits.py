@@ -20,6 +20,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
+from maskgae.data.directions import BACKWARD, FORWARD
 from maskgae.data.graph import Graph, NodeSplit
 from maskgae.data.negatives import NonEdges
 from maskgae.data.pairs import pair_keys
@@ -87,19 +88,22 @@ def split_links(graph: Graph, val: float, test: float, stream: Stream) -> LinkSp
     order = torch.randperm(graph.num_pairs, generator=stream.at("pairs").torch())
     in_val = order[:num_val].sort().values
     in_test = order[num_val:held].sort().values
+    val_edges, test_edges = graph.edges(in_val), graph.edges(in_test)
+    num_val, held = val_edges.shape[1], val_edges.shape[1] + test_edges.shape[1]
     negatives = torch.empty(2, 0, dtype=torch.long)
     if held:
         negatives = NonEdges(graph).sample_distinct(held, stream.at("negatives"))
+        negatives = oriented(graph, negatives, stream.at("ways"))
     order_of_negatives = torch.randperm(held, generator=stream.at("deal").torch())
     trained_on = torch.ones(graph.num_pairs, dtype=torch.bool)
-    trained_on[order[:held]] = False
+    trained_on[in_val] = trained_on[in_test] = False
     return LinkSplit(
         train=graph.subgraph(trained_on),
-        val=graph.pairs[:, in_val].long(),
-        test=graph.pairs[:, in_test].long(),
+        val=val_edges,
+        test=test_edges,
         val_negatives=negatives[:, order_of_negatives[:num_val].sort().values],
         test_negatives=negatives[:, order_of_negatives[num_val:].sort().values],
-        val_weights=None if graph.weights is None else graph.weights[in_val],
+        val_weights=edge_weights(graph, val_edges),
     )
 
 
@@ -160,6 +164,27 @@ def split_nodes_like(split: NodeSplit, labels: Tensor, stream: Stream) -> NodeSp
     return _node_split(nodes, [train.numel(), val.numel(), test.numel()])
 
 
+def oriented(graph: Graph, pairs: Tensor, stream: Stream) -> Tensor:
+    """Non-edges with a random way each where the graph has directions, one that may be."""
+    if not graph.directed:
+        return pairs
+    turned = torch.rand(pairs.shape[1], generator=stream.torch()) < 0.5
+    if graph.types is not None:
+        ahead, back = graph.types.allow(pairs), graph.types.allow(pairs.flip(0))
+        turned = torch.where(ahead & back, turned, back)
+    return torch.where(turned, pairs.flip(0), pairs)
+
+
+def edge_weights(graph: Graph, edges: Tensor) -> Tensor | None:
+    """The weights of edges; those of a pair that goes both ways share its weight."""
+    if graph.weights is None:
+        return None
+    place = torch.searchsorted(graph.keys, pair_keys(edges, graph.num_nodes))
+    if graph.directions is None:
+        return graph.weights[place]
+    return graph.weights[place] / torch.where(graph.directions[place] == 3, 2, 1)
+
+
 def joined(graph: Graph, pairs: Tensor, weights: Tensor | None) -> Graph:
     """The graph with more pairs; where a pair is there already, the weights add up."""
     keys = torch.cat([graph.keys, pair_keys(pairs, graph.num_nodes)])
@@ -170,7 +195,14 @@ def joined(graph: Graph, pairs: Tensor, weights: Tensor | None) -> Graph:
         more = torch.ones(pairs.shape[1]) if weights is None else weights
         values = torch.cat([graph.weights, more.to(graph.weights.dtype)])
         summed = values.new_zeros(unique.numel()).index_add_(0, place, values)
-    return replace(graph, pairs=ends, weights=summed)
+    ways = None
+    if graph.directions is not None:
+        new = torch.where(pairs[0] < pairs[1], FORWARD, BACKWARD).to(graph.directions.dtype)
+        ways = torch.zeros(unique.numel(), dtype=new.dtype)
+        ways[place[: graph.num_pairs]] = graph.directions
+        for bit in (FORWARD, BACKWARD):
+            ways[place[graph.num_pairs :][new == bit]] |= bit
+    return replace(graph, pairs=ends, weights=summed, directions=ways)
 
 
 def _share(total: int, share: float) -> int:

@@ -93,9 +93,10 @@ class Types:
         """Which pairs may be edges, from first to second, ``[2, P] -> [P]`` bool."""
         return self.joined[self.codes[pairs[0].long()], self.codes[pairs[1].long()]]
 
-    def barred(self, ends: Tensor) -> Tensor:
-        """Which nodes can be no partner of the ends, ``[n] -> [n, N]`` bool."""
-        return ~self.joined[self.codes[ends]][:, self.codes]
+    def barred(self, ends: Tensor, incoming: bool = False) -> Tensor:
+        """Which nodes no edge of the ends can go to, or come from, ``[n] -> [n, N]`` bool."""
+        joined = self.joined.T if incoming else self.joined
+        return ~joined[self.codes[ends]][:, self.codes]
 
     def partners(self, ends: Tensor) -> Tensor:
         """How many nodes are of a type that may be joined to each end, ``[n] -> [n]``."""
@@ -104,7 +105,8 @@ class Types:
     @cached_property
     def pools(self) -> tuple[Integers, Integers, Integers]:
         """The partners of each type one after the other, where they begin, and how many."""
-        lists = [np.flatnonzero(self.joined[t][self.codes].numpy()) for t in range(self.count)]
+        either = self.joined | self.joined.T
+        lists = [np.flatnonzero(either[t][self.codes].numpy()) for t in range(self.count)]
         sizes = np.array([found.size for found in lists])
         return np.concatenate(lists), np.cumsum(sizes) - sizes, sizes
 

@@ -50,8 +50,8 @@ def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[
     counts = {
         "held_out_leaks": count_held_out(split, split.train.pairs),
         "val_test_overlap": int(torch.isin(val, test).sum()),
-        "held_out_duplicates": _duplicates(val) + _duplicates(test),
-        "negative_edges": int(graph.contains(negatives).sum()),
+        "held_out_duplicates": sum(_duplicates(_keys(graph, x)) for x in (split.val, split.test)),
+        "negative_edges": int(graph.has(negatives).sum()),
         "negative_loops": _loops(negatives),
         "negative_duplicates": _duplicates(pair_keys(negatives, graph.num_nodes)),
     }
@@ -75,7 +75,7 @@ def audit_negatives(graph: Graph, negatives: Tensor) -> dict[str, int]:
     {'training_negative_edges': 0, 'training_negative_loops': 0}
     """
     counts = {
-        "training_negative_edges": int(graph.contains(negatives).sum()),
+        "training_negative_edges": int(graph.has(negatives).sum()),
         "training_negative_loops": _loops(negatives),
     }
     if graph.types is not None:
@@ -97,6 +97,13 @@ def count_held_out(split: LinkSplit, pairs: Tensor) -> int:
 
 def _duplicates(keys: Tensor) -> int:
     return keys.numel() - keys.unique().numel()
+
+
+def _keys(graph: Graph, pairs: Tensor) -> Tensor:
+    """One number an edge; in a directed graph another one for the other way."""
+    if graph.directed:
+        return pairs[0] * graph.num_nodes + pairs[1]
+    return pair_keys(pairs, graph.num_nodes)
 
 
 def _loops(pairs: Tensor) -> int:

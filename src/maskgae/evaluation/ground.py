@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -22,11 +22,11 @@ from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.calibration import calibration
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
-from maskgae.evaluation.metrics import link_metrics
+from maskgae.evaluation.metrics import auc, link_metrics
 from maskgae.evaluation.outcome import Metrics
 from maskgae.evaluation.ranking import full_rankings
-from maskgae.evaluation.rules import default_rules, has_triangles, link_heuristics
-from maskgae.evaluation.scorer import COMBINED, NETWORK, Columns, Scorer
+from maskgae.evaluation.rules import has_triangles, link_heuristics
+from maskgae.evaluation.scorer import NETWORK, Columns, Scorer, combined_rules
 
 #: Above this many nodes no hard negatives are looked for: every end is compared with every node.
 HARD_NODES = 50_000
@@ -42,6 +42,8 @@ class Contest:
         positives: how many test pairs there are.
         negatives: how many even negative samples there are.
         hard: where each test pair's hard negatives stand among the distinct ones.
+        one_way: of a directed graph, which test pairs go one way only; these stand turned round
+            after the even negatives.
 
     Shapes:
         - **pairs:** ``[2, positives + negatives + distinct]``
@@ -52,6 +54,7 @@ class Contest:
     positives: int
     negatives: int
     hard: Tensor | None = None
+    one_way: Tensor | None = None
 
     @classmethod
     def of(
@@ -59,21 +62,32 @@ class Contest:
     ) -> Contest:
         """The contest on a split, with ``hard`` negatives for each test pair."""
         pairs, count = [split.test, split.test_negatives], split.test.shape[1]
-        places = None
+        places, one_way = None, None
+        if whole.directed:
+            one_way = ~whole.has(split.test.flip(0))
+            pairs.append(split.test.flip(0)[:, one_way])
         if hard and whole.num_nodes <= HARD_NODES:
             found = hard_negatives(messages, whole, split.test, hard, stream)
             # An end of many test pairs keeps the same partners in all of them: scored once.
-            keys, place = torch.unique(pair_keys(found, whole.num_nodes), return_inverse=True)
+            keys = pair_keys(found, whole.num_nodes)
+            if whole.directed:
+                keys = found[0] * whole.num_nodes + found[1]
+            keys, place = torch.unique(keys, return_inverse=True)
             pairs.append(torch.stack([keys // whole.num_nodes, keys % whole.num_nodes]))
             places = place.view(count, hard)
-        return cls(torch.cat(pairs, dim=1), count, split.test_negatives.shape[1], places)
+        return cls(torch.cat(pairs, dim=1), count, split.test_negatives.shape[1], places, one_way)
 
     def row(self, scores: Tensor) -> Metrics:
         """The metrics of the scores of all pairs."""
-        sizes = [self.positives, self.negatives]
+        turned = 0 if self.one_way is None else int(self.one_way.sum())
+        sizes = [self.positives, self.negatives, turned]
         values = scores.double().cpu()
-        positive, negative, rest = values.split([*sizes, values.numel() - sum(sizes)])
+        positive, negative, back, rest = values.split([*sizes, values.numel() - sum(sizes)])
         row = link_metrics(positive.numpy(), negative.numpy())
+        if self.one_way is not None and turned:
+            ahead = positive[self.one_way]
+            row["direction_auc"] = auc(ahead.numpy(), back.numpy())
+            row["direction_accuracy"] = direction_accuracy(ahead, back)
         if self.hard is not None:
             row |= hard_metrics(positive.numpy(), rest[self.hard].numpy())
         return row
@@ -108,9 +122,9 @@ class Board:
             found |= {name: torch.from_numpy(values) for name, values in exact.items()}
         return found if self.z is None else found | {"untrained": products(self.z, pairs)}
 
-    def rows(self, nodes: Tensor) -> dict[str, Tensor]:
+    def rows(self, nodes: Tensor, incoming: bool = False) -> dict[str, Tensor]:
         """``[n] -> [n, N]`` by row."""
-        found = self._combined(self.columns.rows(nodes))
+        found = self._combined(self.columns.rows(nodes, incoming))
         return found if self.z is None else found | {"untrained": self.z[nodes] @ self.z.T}
 
     def _combined(self, columns: Tensor) -> dict[str, Tensor]:
@@ -163,6 +177,12 @@ class Ground:
             name: {**contest.row(scores), **ranked[name].metrics()}
             for name, scores in scored.items()
         }
+        if self.graph.directed:
+            into = partial(board.rows, incoming=True)
+            found = full_rankings(into, self.split.test, self.graph, stream, ends, incoming=True)
+            for name, row in rows.items():
+                more = {f"in_{key}": value for key, value in found[name].metrics().items()}
+                rows[name] = {**row, **more}
         told: dict[str, Any] = {}
         if "method" in rows:
             told["precision"] = ranked["method"].precision()
@@ -181,9 +201,20 @@ class Ground:
 
 def shown_rules(graph: Graph) -> tuple[str, ...]:
     """The rules that stand beside a method."""
-    possible = default_rules(graph)
     more = "adamic_adar" if has_triangles(graph) else "spectral"
-    return tuple(name for name in (*COMBINED, more) if name in possible)
+    return tuple(dict.fromkeys((*combined_rules(graph), more)))
+
+
+def direction_accuracy(ahead: Tensor, back: Tensor) -> float:
+    """The share of pairs that score higher as they go than turned round, ties counted half.
+
+    Each pair is set against itself alone; an AUC also sets it against all others, so that what
+    tells pairs apart whichever way they go counts there too.
+
+    >>> direction_accuracy(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1.0, 1.0, 5.0]))
+    0.5
+    """
+    return float(((ahead > back).double() + (ahead == back).double() / 2).mean())
 
 
 def products(z: Tensor, pairs: Tensor) -> Tensor:

@@ -82,7 +82,11 @@ def hard_negatives(
     partners = torch.cat([_partners(messages, whole, chunk, first, stream) for chunk in chunks])
     kept = torch.cat([pairs[0].repeat(first, 1), pairs[1].repeat(second, 1)])
     others = torch.cat([partners[place[0]], partners[place[1], :second]], dim=1)
-    return torch.stack([kept.T.reshape(-1), others.reshape(-1)])
+    found = torch.stack([kept.T.reshape(-1), others.reshape(-1)])
+    if whole.directed:  # a kept target stays one
+        of_target = torch.arange(count).repeat(pairs.shape[1]) >= first
+        found = torch.where(of_target, found.flip(0), found)
+    return found
 
 
 def hard_metrics(positive: ArrayLike, negative: ArrayLike) -> dict[str, float]:

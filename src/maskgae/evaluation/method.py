@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -101,6 +101,18 @@ class PairScores(Protocol):
         """Logits of nodes against all nodes, ``[n] -> [n, N]``."""
 
 
+class DirectedScores(PairScores, Protocol):
+    """The same in a directed graph, where links go from nodes or to them."""
+
+    def rows(self, nodes: Tensor, incoming: bool = False) -> Tensor:
+        """Logits of edges to all nodes, or from all nodes, ``[n] -> [n, N]``."""
+
+
+def row_scores(scores: PairScores, nodes: Tensor, incoming: bool) -> Tensor:
+    """Logits of nodes against all nodes, whichever way is asked for."""
+    return cast(DirectedScores, scores).rows(nodes, True) if incoming else scores.rows(nodes)
+
+
 @runtime_checkable
 class Opens(Protocol):
     def on(self, graph: Graph) -> PairScores:
@@ -117,10 +129,11 @@ class _Asked:
     def pairs(self, pairs: Tensor) -> Tensor:
         return self.fitted.score(self.graph, pairs)
 
-    def rows(self, nodes: Tensor) -> Tensor:
+    def rows(self, nodes: Tensor, incoming: bool = False) -> Tensor:
         count = self.graph.num_nodes
         every = torch.arange(count).repeat(nodes.numel())
         pairs = torch.stack([nodes.repeat_interleave(count), every])
+        pairs = pairs.flip(0) if incoming else pairs
         return self.pairs(pairs).view(nodes.numel(), count)
 
 

@@ -123,18 +123,29 @@ def full_ranking(
 
 
 def full_rankings(
-    rows: RowScorers, pairs: Tensor, known: Graph, stream: Stream, ends: int | None = None
+    rows: RowScorers,
+    pairs: Tensor,
+    known: Graph,
+    stream: Stream,
+    ends: int | None = None,
+    incoming: bool = False,
 ) -> dict[str, Ranking]:
-    """The same ends asked by several scorers, see :func:`full_ranking`."""
+    """The same ends asked by several scorers, see :func:`full_ranking`.
+
+    In a directed graph sources ask for their targets; where ``incoming``, targets for their
+    sources, of which ``rows`` are then the scores.
+    """
     if not pairs.shape[1]:
         raise InputError("a ranking needs at least one held-out pair")
     both = torch.cat([pairs, pairs.flip(0)], dim=1).cpu()
+    if known.directed:
+        both = pairs.flip(0).cpu() if incoming else pairs.cpu()
     asked = both[:, _sample(both.shape[1], known.num_nodes, stream, ends)]
     # By end, so that an end of many pairs is scored once.
     asked = asked[:, asked[0].argsort(stable=True)]
     parts: dict[str, list[Tensor]] = {}
     for block in asked.split(max(1, BLOCK_NUMBERS // known.num_nodes), dim=1):
-        for name, ranks in _ranks(rows, block, known).items():
+        for name, ranks in _ranks(rows, block, known, incoming).items():
             parts.setdefault(name, []).append(ranks)
     return {
         name: Ranking(asked, torch.cat(ranks), known.num_nodes, both.shape[1])
@@ -151,18 +162,20 @@ def _sample(count: int, num_nodes: int, stream: Stream, ends: int | None) -> Ten
     return torch.randperm(count, generator=stream.torch())[:most]
 
 
-def _ranks(rows: RowScorers, asked: Tensor, known: Graph) -> dict[str, Tensor]:
+def _ranks(rows: RowScorers, asked: Tensor, known: Graph, incoming: bool) -> dict[str, Tensor]:
     """The ranks of some partners by each scorer, ``[2, Q] -> [Q]``."""
     from maskgae.kernels.ranks import partner_ranks
 
     ends, place = torch.unique_consecutive(asked[0], return_inverse=True)
-    csr, found = known.structure.csr, {}
+    csr, found = known.rows(incoming), {}
+    barred = None if known.types is None else known.types.barred(ends, incoming)
     row, partner, end = place.numpy(), asked[1].numpy(), ends.numpy()
     known_rows = csr.indptr.numpy(), csr.indices.numpy()
     # [ends, N] each
     for name, scores in rows(ends).items():
         ranks = torch.empty(asked.shape[1], dtype=torch.double)
-        table = scores.cpu().contiguous().numpy()
+        own = scores.cpu() if barred is None else scores.cpu().masked_fill(barred, -torch.inf)
+        table = own.contiguous().numpy()
         partner_ranks(table, row, partner, end, *known_rows, ranks.numpy())
         if ranks.isnan().any():
             raise RunError("scores are not numbers (NaN): lower training.lr and run again")
@@ -180,27 +193,30 @@ def mean_ranks(found: Tensor, others: Tensor) -> Tensor:
     return 1 + (others > asked).sum(1) + (others == asked).sum(1).double() / 2
 
 
-def left_out(known: Graph, ends: Tensor) -> tuple[Tensor, Tensor]:
+def left_out(known: Graph, ends: Tensor, incoming: bool = False) -> tuple[Tensor, Tensor]:
     """Where each end meets what is no candidate, as rows and columns.
 
     That is the end itself, its known neighbours and, where nodes have types, those of a type that
-    no edge joins to its own.
+    no edge joins to its own. In a directed graph neighbours are those that its edges go to or,
+    where ``incoming``, come from.
 
     >>> path = Graph.from_edges([(0, 1), (1, 2)])
     >>> [part.tolist() for part in left_out(path, torch.tensor([1]))]
     [[0, 0, 0], [0, 2, 1]]
     """
-    neighbours = known.structure.csr.rows(ends)
+    neighbours = known.rows(incoming).rows(ends)
     rows = [neighbours.row_of_entry(), torch.arange(ends.numel())]
     columns = [neighbours.indices.long(), ends]
     if known.types is not None:
-        barred = known.types.barred(ends).nonzero()
+        barred = known.types.barred(ends, incoming).nonzero()
         rows.append(barred[:, 0])
         columns.append(barred[:, 1])
     return torch.cat(rows), torch.cat(columns)
 
 
-def left_out_flags(known: Graph, asked: Tensor, candidates: Tensor) -> Tensor:
+def left_out_flags(
+    known: Graph, asked: Tensor, candidates: Tensor, incoming: Tensor | None = None
+) -> Tensor:
     """Which of some nodes are no candidates beside the partner, ``[2, Q], [C] -> [Q, C]``.
 
     They are the partner, which stands apart, and what :func:`left_out` says.
@@ -209,8 +225,16 @@ def left_out_flags(known: Graph, asked: Tensor, candidates: Tensor) -> Tensor:
     >>> left_out_flags(path, torch.tensor([[0], [2]]), torch.tensor([1, 2, 3])).int().tolist()
     [[1, 1, 0]]
     """
+    places = torch.arange(asked.shape[1])
     rows, nodes = left_out(known, asked[0])
-    rows = torch.cat([rows, torch.arange(asked.shape[1])])
+    if incoming is not None and incoming.any():
+        parts = [
+            (places[incoming == way], *left_out(known, asked[0, incoming == way], way))
+            for way in (False, True)
+        ]
+        rows = torch.cat([own[row] for own, row, _ in parts])
+        nodes = torch.cat([column for _, _, column in parts])
+    rows = torch.cat([rows, places])
     place = torch.full((known.num_nodes,), -1)
     place[candidates] = torch.arange(candidates.numel())
     column = place[torch.cat([nodes, asked[1]])]

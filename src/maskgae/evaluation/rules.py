@@ -38,6 +38,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
 from maskgae.evaluation.count_rules import Counts, PageRank, Scores, ThreeSteps
+from maskgae.evaluation.directed_rules import Directed
 from maskgae.evaluation.vector_rules import FeatureCosine, SmoothedCosine, Spectral
 
 #: Nodes and entries, twice the edges, up to which PageRank is among the rules by default: it costs
@@ -54,6 +55,8 @@ RECORDED = (
 )
 #: The same where no two ends of an edge have a common neighbour.
 RECORDED_OF_SIDES = ("three_steps", "degree_product", "feature_cosine")
+#: What is shown beside them of a directed graph.
+RECORDED_OF_WAYS = ("in_degree", "level_gap")
 OF_TRIANGLES = ("common_neighbours", "adamic_adar", "resource_allocation")
 STRUCTURAL = (*Counts.names, *ThreeSteps.names, *Spectral.names, *PageRank.names)
 OF_FEATURES = (*FeatureCosine.names, *SmoothedCosine.names)
@@ -104,8 +107,8 @@ class Rules:
             found |= rule.pairs(pairs, edge)
         return {name: found[name] for name in self.names}
 
-    def rows(self, nodes: Tensor) -> Scores:
-        """Scores of nodes against all nodes by rule, ``[n] -> [n, N]`` each, in 32 bits.
+    def rows(self, nodes: Tensor, incoming: bool = False) -> Scores:
+        """Scores of edges to all nodes, or from all, by rule, ``[n] -> [n, N]`` each, in 32 bits.
 
         All edges stay in place here: a neighbour is nobody's candidate, and :meth:`pairs` has its
         score without the edge.
@@ -113,13 +116,15 @@ class Rules:
         nodes = nodes.cpu().long()
         found: Scores = {}
         for rule in self._rules:
-            found |= rule.rows(nodes)
+            way = {"incoming": incoming} if isinstance(rule, Directed) else {}
+            found |= rule.rows(nodes, **way)
         return {name: found[name] for name in self.names}
 
     def _check(self) -> None:
-        unknown = [name for name in self.names if name not in RULES]
+        known = (*RULES, *(Directed.names if self.graph.directed else ()))
+        unknown = [name for name in self.names if name not in known]
         if unknown:
-            raise InputError(f"no rule is called '{unknown[0]}': there are {', '.join(RULES)}")
+            raise InputError(f"no rule is called '{unknown[0]}': there are {', '.join(known)}")
         lacking = [name for name in self.names if name in OF_FEATURES]
         if self.graph.features is None and lacking:
             raise InputError(f"{self.graph.name} has no features for the rule '{lacking[0]}'")
@@ -129,6 +134,8 @@ class Rules:
         for kind in (Counts, ThreeSteps, Spectral, PageRank):
             if asked & set(kind.names):
                 yield kind(graph)
+        if asked & set(Directed.names):
+            yield Directed(graph)
         if graph.features is not None and asked & set(FeatureCosine.names):
             yield FeatureCosine(graph.features)
         if graph.features is not None and asked & set(SmoothedCosine.names):
@@ -140,6 +147,8 @@ def default_rules(graph: Graph) -> tuple[str, ...]:
     names = STRUCTURAL if graph.features is None else RULES
     if not has_triangles(graph):
         names = tuple(name for name in names if name not in OF_TRIANGLES)
+    if graph.directed:
+        names = (*names, *Directed.names)
     small = graph.num_nodes <= PAGERANK_NODES
     affordable = small and 2 * graph.num_pairs <= PAGERANK_ENTRIES
     return tuple(name for name in names if affordable or name not in PageRank.names)
@@ -162,5 +171,6 @@ def link_heuristics(graph: Graph, pairs: Tensor) -> Scores:
         - **output:** ``[P]`` by name; ``feature_cosine`` only where there are features
     """
     rows = RECORDED if has_triangles(graph) else RECORDED_OF_SIDES
+    rows = (*rows, *RECORDED_OF_WAYS) if graph.directed else rows
     names = [name for name in rows if name not in OF_FEATURES or graph.features is not None]
     return Rules(graph, names).pairs(pairs)

@@ -25,7 +25,8 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
-from maskgae.evaluation.method import PairScores
+from maskgae.evaluation.directed_rules import Directed
+from maskgae.evaluation.method import PairScores, row_scores
 from maskgae.evaluation.rules import Rules, default_rules, has_triangles
 
 NETWORK = "network"
@@ -38,6 +39,12 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "degree_product": np.log1p,
     "three_steps": np.sqrt,
     "pagerank": np.sqrt,
+    "in_degree": np.log1p,
+    "out_degree": np.log1p,
+    "forward_paths": np.sqrt,
+    "shared_targets": np.sqrt,
+    "shared_sources": np.sqrt,
+    "directed_three_steps": np.sqrt,
 }
 #: The chance to come by three steps from one side to the other varies by powers of ten, and so
 #: does the worth of a suggestion: with logarithms the degrees weigh it as exponents (RP3-beta).
@@ -81,9 +88,7 @@ class Columns:
     ) -> Columns:
         """The columns that are combined on a graph, or those that a scorer names."""
         if names is None:
-            possible = default_rules(graph)
-            wide = COMBINED if has_triangles(graph) else (*COMBINED, "spectral")
-            names = [name for name in wide if name in possible]
+            names = combined_rules(graph)
         wanted = [name for name in names if name != NETWORK]
         return cls(Rules(graph, wanted), network)
 
@@ -96,10 +101,10 @@ class Columns:
         logits = None if self.network is None else self.network.pairs(pairs)
         return self._stacked(self.rules.pairs(pairs), logits)
 
-    def rows(self, nodes: Tensor) -> Tensor:
+    def rows(self, nodes: Tensor, incoming: bool = False) -> Tensor:
         """``[n] -> [n, N, c]``"""
-        logits = None if self.network is None else self.network.rows(nodes)
-        return self._stacked(self.rules.rows(nodes), logits)
+        logits = None if self.network is None else row_scores(self.network, nodes, incoming)
+        return self._stacked(self.rules.rows(nodes, incoming), logits)
 
     @property
     def _transforms(self) -> Mapping[str, Callable[[Any], Any]]:
@@ -112,6 +117,14 @@ class Columns:
             parts.append(torch.from_numpy(transformed).float())
         # Each column lies in one piece.
         return torch.stack(parts).movedim(0, -1)
+
+
+def combined_rules(graph: Graph) -> tuple[str, ...]:
+    """The rules that are combined on a graph of its kind."""
+    names = COMBINED if has_triangles(graph) else (*COMBINED, "spectral")
+    names = (*names, *Directed.names) if graph.directed else names
+    possible = default_rules(graph)
+    return tuple(name for name in names if name in possible)
 
 
 @dataclass(frozen=True)
@@ -212,11 +225,12 @@ class PairScorer:
         """``[2, P] -> [P]``"""
         return self.scorer.of(self.columns.names, self.columns.pairs(pairs))
 
-    def rows(self, nodes: Tensor) -> Tensor:
-        """Scores against all nodes, ``[n] -> [n, N]``, in blocks of bounded memory."""
+    def rows(self, nodes: Tensor, incoming: bool = False) -> Tensor:
+        """Scores of edges to all nodes, or from all, ``[n] -> [n, N]``, in bounded memory."""
         size = max(1, BLOCK_NUMBERS // self.columns.rules.graph.num_nodes)
         names = self.columns.names
-        return torch.cat([self.scorer.of(names, self.columns.rows(n)) for n in nodes.split(size)])
+        blocks = (self.columns.rows(part, incoming) for part in nodes.split(size))
+        return torch.cat([self.scorer.of(names, block) for block in blocks])
 
     def shares(self, pairs: Tensor) -> dict[str, Tensor]:
         """What each column adds to the scores of pairs, ``[P]`` each; they add up to them."""

@@ -12,7 +12,15 @@ from maskgae.data.graph import Graph
 from maskgae.io.edges import EdgeTable
 from maskgae.io.encode import TableEncoder, encode_labels
 from maskgae.io.ids import IdArray, as_arrow, encode_ids, find_ids
-from maskgae.io.kinds import NONE, FoundTypes, Kinds, found_sides, side_flags, table_types
+from maskgae.io.kinds import (
+    NONE,
+    FoundTypes,
+    Kinds,
+    found_sides,
+    one_way_note,
+    side_flags,
+    table_types,
+)
 from maskgae.io.tables import NodeTable
 
 PLAIN = Kinds()
@@ -74,6 +82,7 @@ def build_graph(
         labels=labels,
         weights=edges.weights,
         name=edges.name,
+        directed=kinds.directed,
     )
     graph, said = _with_types(graph, edges.sides, ends, nodes, ids, kinds)
     return BuiltGraph(graph, ids, names, (*notes, *said, str(graph.cleaning)))
@@ -95,7 +104,12 @@ def _with_types(
     else:
         found = found_sides(sides, side_flags(ends, len(ids)), graph.num_pairs)
     if not isinstance(found, FoundTypes):
-        return graph, [found] if found else []
+        notes = [found] if found else []
+        if not kinds.directed:
+            forward = int(np.count_nonzero(ends[0] < ends[1]))
+            one_way = graph.cleaning.symmetrised
+            notes += one_way_note(ends.shape[1], forward, graph.num_pairs, one_way)
+        return graph, notes
     return graph.with_types(found.codes, found.names, found.column), [found.note]
 
 

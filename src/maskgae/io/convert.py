@@ -19,7 +19,7 @@ from maskgae.io.layout import KNOWN_PAIRS
 
 
 def as_graph(
-    graph: Any, features: Any = None, labels: Any = None
+    graph: Any, features: Any = None, labels: Any = None, directed: bool = False
 ) -> tuple[Graph, NDArray[Any], tuple[str, ...]]:
     """A graph, what its nodes are called, and what its classes are.
 
@@ -30,13 +30,14 @@ def as_graph(
         features: a row for each node, in the order of the returned names; the rows of a pandas
             frame go by its index where that has the names.
         labels: a class for each node, as numbers from 0 on or as words; unknown is -1 or ``None``.
+        directed: whether edges go from the first end to the second.
 
     >>> import networkx
     >>> graph, names, _ = as_graph(networkx.Graph([("ann", "bob"), ("bob", "cyd")]))
     >>> graph, names.tolist()
     (Graph(nodes=3, pairs=2), ['ann', 'bob', 'cyd'])
     """
-    made, names = _converted(graph, features)
+    made, names = _converted(graph, features, directed)
     if features is not None:
         made = replace(made, features=as_features(_in_order(features, names)))
     classes: tuple[str, ...] = ()
@@ -62,27 +63,30 @@ def _is_missing(name: Any) -> bool:
     return name is None or (isinstance(name, float) and name != name)
 
 
-def _converted(graph: Any, features: Any) -> tuple[Graph, NDArray[Any]]:
+def _converted(graph: Any, features: Any, directed: bool) -> tuple[Graph, NDArray[Any]]:
     if isinstance(graph, Graph):
+        if directed and not graph.directed:
+            raise InputError("this graph has lost its directions: Graph.from_edges(directed=True)")
         return graph, np.arange(graph.num_nodes)
     if hasattr(graph, "edge_types"):
-        return from_hetero(graph)
+        return from_hetero(graph, directed)
     if _is_networkx(graph):
-        return _sides_of_networkx(Graph.from_networkx(graph), graph), _names(list(graph))
+        made = Graph.from_networkx(graph, directed=directed)
+        return _sides_of_networkx(made, graph), _names(list(graph))
     if sp.issparse(graph):
-        made = Graph.from_scipy(graph)
+        made = Graph.from_scipy(graph, directed=directed)
         return made, np.arange(made.num_nodes)
     if hasattr(graph, "edge_index"):
-        made = Graph.from_pyg(graph)
+        made = Graph.from_pyg(graph, directed=directed)
         return made, np.arange(made.num_nodes)
     if hasattr(graph, "columns") and hasattr(graph, "to_numpy"):
-        return _from_frame(graph)
+        return _from_frame(graph, directed)
     if isinstance(graph, np.ndarray) and graph.dtype.kind in "OUS":
         graph = graph.tolist()
     if isinstance(graph, list | tuple) and _is_named(graph):
-        return _from_names(graph)
+        return _from_names(graph, directed)
     rows = None if features is None else as_features(features).num_rows
-    made = Graph.from_edges(graph, rows)
+    made = Graph.from_edges(graph, rows, directed=directed)
     return made, np.arange(made.num_nodes)
 
 
@@ -100,7 +104,7 @@ def _sides_of_networkx(made: Graph, graph: Any) -> Graph:
     return made.with_types(codes, names.tolist())
 
 
-def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
+def _from_frame(frame: Any, directed: bool) -> tuple[Graph, NDArray[Any]]:
     columns = [str(name).lower() for name in frame.columns]
     if len(columns) < 2:
         raise InputError(f"a frame of edges needs two columns, but this one has {len(columns)}")
@@ -120,7 +124,7 @@ def _from_frame(frame: Any) -> tuple[Graph, NDArray[Any]]:
         ) from None
     weights = frame.iloc[:, columns.index("weight")].to_numpy() if "weight" in columns else None
     ends = codes.reshape(2, -1)
-    made = Graph.from_edges(ends, names.size, weights=weights)
+    made = Graph.from_edges(ends, names.size, weights=weights, directed=directed)
     titles = str(frame.columns[places[0]]), str(frame.columns[places[1]])
     sides = found_sides(titles, side_flags(ends, names.size), made.num_pairs)
     if isinstance(sides, FoundTypes):
@@ -133,7 +137,7 @@ def _is_named(edges: Any) -> bool:
     return any(isinstance(end, str) for edge in edges for end in np.atleast_1d(edge))
 
 
-def _from_names(edges: Any) -> tuple[Graph, NDArray[Any]]:
+def _from_names(edges: Any, directed: bool) -> tuple[Graph, NDArray[Any]]:
     if any(isinstance(edge, str) or len(edge) != 2 for edge in edges):
         raise InputError("an edge is a pair of names, such as ('ann', 'bob'): give a list of those")
     if any(_is_missing(end) for edge in edges for end in edge):
@@ -141,7 +145,7 @@ def _from_names(edges: Any) -> tuple[Graph, NDArray[Any]]:
     names = sorted({str(end) for edge in edges for end in edge})
     number = {name: place for place, name in enumerate(names)}
     ends = np.array([[number[str(u)], number[str(v)]] for u, v in edges], dtype=np.int64)
-    return Graph.from_edges(ends.T.copy(), len(names)), _names(names)
+    return Graph.from_edges(ends.T.copy(), len(names), directed=directed), _names(names)
 
 
 def _in_order(features: Any, names: NDArray[Any]) -> Any:

@@ -13,7 +13,7 @@ from maskgae.data.features import as_features
 from maskgae.data.graph import Graph
 
 
-def from_hetero(data: Any) -> tuple[Graph, NDArray[Any]]:
+def from_hetero(data: Any, directed: bool = False) -> tuple[Graph, NDArray[Any]]:
     """The graph of the one kind of edges, and names such as ``user:3`` of its nodes.
 
     The nodes of a type keep their order. Features of each type stand in columns of their own,
@@ -30,7 +30,8 @@ def from_hetero(data: Any) -> tuple[Graph, NDArray[Any]]:
     first = dict(zip(names, np.cumsum([0, *sizes]).tolist(), strict=False))
     source, target = data[kind].edge_index
     edges = torch.stack([source + first[kind[0]], target + first[kind[2]]])
-    graph = Graph.from_edges(edges, sum(sizes), features=_features(data, names, sizes))
+    features = _features(data, names, sizes)
+    graph = Graph.from_edges(edges, sum(sizes), features=features, directed=directed)
     ids = np.array([f"{n}:{i}" for n, size in zip(names, sizes, strict=True) for i in range(size)])
     if len(names) > 1:
         graph = graph.with_types(np.repeat(np.arange(len(names)), sizes), names)

@@ -28,9 +28,11 @@ class Kinds:
     Args:
         type: the column of the table with a type for each node, or ``none``; where it is left
             out, two sides are found by themselves.
+        directed: whether edges go from the first column to the second.
     """
 
     type: str | None = None
+    directed: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -98,3 +100,19 @@ def side_flags(ends: np.ndarray[Any, Any], num_nodes: int) -> np.ndarray[Any, An
     touched = np.zeros((2, num_nodes), dtype=np.bool_)
     touched[0, ends[0]] = touched[1, ends[1]] = True
     return touched
+
+
+def one_way_note(edges: int, forward: int, num_pairs: int, one_way: int) -> list[str]:
+    """A hint where most pairs stand one way only, and not in the order of their ids.
+
+    Args:
+        edges: how many there are.
+        forward: how many of them go to the higher number.
+        num_pairs: distinct pairs.
+        one_way: those of them that stand one way only.
+    """
+    mixed = 0.1 * edges < forward < 0.9 * edges
+    if 2 * one_way <= num_pairs or not mixed:
+        return []
+    share = 100 * one_way / num_pairs
+    return [f"{share:.0f} % of the edges stand one way: if that means something, --directed"]

@@ -6,7 +6,9 @@ r"""Decoders: from node embeddings to logits of pairs and to degrees.
 degree   :math:`\mathrm{MLP}(z_v)`, the paper's degree decoder
 =======  =====================================================================
 
-Pair decoders take the element-wise product, which their caller gathers, and return logits.
+Pair decoders take the element-wise product, which their caller gathers, and return logits. In a
+directed graph a node has two rows, :math:`S z` as a source and :math:`T z` as a target
+(:class:`Ends`), and the pair :math:`u \to v` is decoded from :math:`S z_u \odot T z_v`.
 """
 
 from __future__ import annotations
@@ -79,6 +81,21 @@ class Dot(nn.Module):
 
     def table(self, z: Tensor, others: Tensor) -> Tensor:
         return z @ others.T
+
+
+class Ends(nn.Module):
+    """Two rows a node, as a source and as a target: ``[N, d] -> [2 N, d]``, sources first."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.source, self.target = Linear(width, width), Linear(width, width)
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        self.source.reset_parameters(generator)
+        self.target.reset_parameters(generator)
+
+    def forward(self, z: Tensor) -> Tensor:
+        return torch.cat([self.source(z), self.target(z)])
 
 
 def pair_decoder(in_channels: int, config: DecoderConfig) -> MLP | Dot:

@@ -15,7 +15,7 @@ from maskgae.base.settings import Settings
 from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
-from maskgae.nn.decoders import MLP, pair_decoder
+from maskgae.nn.decoders import MLP, Ends, pair_decoder
 from maskgae.nn.encoder import Encoder, readout
 from maskgae.nn.layerwise import filled, layer_outputs, smoothed
 from maskgae.nn.losses import degree_loss, loss_of, pair_logits, pair_loss
@@ -60,31 +60,36 @@ class MaskGAENet(nn.Module):
         in_channels: width of the features, 0 where there are none.
         settings: encoder, decoder and objective.
         num_nodes: needed for learnable node embeddings only.
+        directed: whether a pair has a source and a target that are told apart.
 
     >>> from maskgae.base.settings import Settings
     >>> MaskGAENet(8, Settings()).embed(Graph.from_edges([(0, 1)], features=torch.eye(2, 8))).shape
     torch.Size([2, 192])
     """
 
-    def __init__(self, in_channels: int, settings: Settings, num_nodes: int = 0) -> None:
+    def __init__(
+        self, in_channels: int, settings: Settings, num_nodes: int = 0, directed: bool = False
+    ) -> None:
         super().__init__()
         self.settings = settings
         self.encoder = Encoder(in_channels, settings.encoder, num_nodes)
         width = self.encoder.widths[-1]
         self.decoder = pair_decoder(width, settings.decoder)
+        self.ends = Ends(width) if directed else None
         self.degree_decoder = MLP(width, settings.decoder) if settings.objective.alpha else None
         self.reset_parameters(Stream(settings.seed, ("weights",)))
 
     @classmethod
     def for_graph(cls, graph: Graph, settings: Settings) -> MaskGAENet:
         """A network of the right size for a graph."""
-        columns = 0 if graph.inputs is None else graph.inputs.num_columns
-        return cls(columns, settings, graph.num_nodes)
+        return cls(graph.num_inputs, settings, graph.num_nodes, graph.directed)
 
     def reset_parameters(self, stream: Stream) -> None:
         """Draws all weights anew."""
         self.encoder.reset_parameters(stream.at("encoder").torch())
         self.decoder.reset_parameters(stream.at("decoder").torch())
+        if self.ends is not None:
+            self.ends.reset_parameters(stream.at("ends").torch())
         if self.degree_decoder is not None:
             self.degree_decoder.reset_parameters(stream.at("degree").torch())
 
@@ -109,11 +114,26 @@ class MaskGAENet(nn.Module):
         """The loss of one step; the paper's Algorithm 1 from line 4 on."""
         objective = self.settings.objective
         z = self.encoder.last(step.x, step.adjacencies, stream)
-        loss = pair_loss(z, self.decoder, step.targets, step.negatives, loss_of(objective), stream)
+        count, rows = z.shape[0], self.decoded(z)
+        targets, negatives = self.placed(step.targets, count), self.placed(step.negatives, count)
+        loss = pair_loss(rows, self.decoder, targets, negatives, loss_of(objective), stream)
         if self.degree_decoder is not None:
             predicted = self.degree_decoder(z, stream.at("degree"))
             loss = loss + objective.alpha * degree_loss(predicted, step.degrees)
         return loss
+
+    def decoded(self, z: Tensor) -> Tensor:
+        """What the decoder gathers: ``z`` itself or, of a directed graph, sources and targets."""
+        return z if self.ends is None else self.ends(z)
+
+    def placed(self, pairs: Tensor, count: int) -> Tensor:
+        """Where the ends of pairs stand in :meth:`decoded` rows of ``count`` nodes."""
+        return pairs if self.ends is None else torch.stack([pairs[0], pairs[1] + count])
+
+    @torch.no_grad()
+    def logits(self, z: Tensor, pairs: Tensor) -> Tensor:
+        """The decoder's logits of pairs, ``[N, d], [2, P] -> [P]``."""
+        return pair_logits(self.decoded(z), self.decoder, self.placed(pairs, z.shape[0]))
 
     def input(self, graph: Graph, nodes: Tensor) -> Features:
         """What the first layer sees of some nodes, ``[n] -> [n, in_channels]``."""
@@ -185,8 +205,8 @@ class MaskGAENet(nn.Module):
         """Logits of pairs, ``[2, P] -> [P]``, with the graph's edges as messages."""
         if self.fits(graph):
             z = self.encode(graph)[-1]
-            return pair_logits(z, self.decoder, pairs.to(z.device))
+            return self.logits(z, pairs.to(z.device))
         nodes, place = torch.unique(pairs, return_inverse=True)
         device = next(self.parameters()).device
         z = self.encode(graph, nodes)[-1].to(device)
-        return pair_logits(z, self.decoder, place.to(device))
+        return self.logits(z, place.to(device))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskgae.base.errors import InputError
+from maskgae.data.graph import Graph
 from maskgae.io.ids import as_ids, find_ids
 from maskgae.nn.readout import Readout
 from maskgae.run.source import Source, positions, read
@@ -33,6 +34,8 @@ def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
     kind = run.graph.types
     if from_file:
         how["type"] = "none" if kind is None else kind.column
+    if from_file or not isinstance(other, str | Path | Graph | Source):
+        how["directed"] = run.graph.directed
     grown = _same_types(run, read(other, nodes, encoder=fitted, **how))
     if grown.store is not None:
         return _checked_store(run, grown)
@@ -74,8 +77,7 @@ def _checked_store(run: Run, grown: Source) -> Source:
     """A store whose features were made as those of the run."""
     assert grown.store is not None
     fitted, own = (s.encoder and s.encoder.to_json() for s in (run.source, grown))
-    columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
-    if fitted != own or columns + _kinds(grown) != run.net.encoder.in_channels:
+    if fitted != own or grown.graph.num_inputs != run.net.encoder.in_channels:
         raise InputError(
             f"{grown.store.folder} must have the features that the run was fitted on, but its "
             "table was encoded in another way: ingest it with --like RUN"
@@ -85,14 +87,9 @@ def _checked_store(run: Run, grown: Source) -> Source:
 
 def _check_columns(run: Run, grown: Source) -> None:
     columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
-    wanted = run.net.encoder.in_channels - _kinds(grown)
+    wanted = run.net.encoder.in_channels - grown.graph.num_kinds
     if columns != wanted:
         raise InputError(
             f"this run's network reads {wanted:,} columns of features, and "
             f"the new graph brings {columns:,}: give it the same columns, as features="
         )
-
-
-def _kinds(grown: Source) -> int:
-    """Columns that the encoder reads beside the features."""
-    return 0 if grown.graph.types is None else grown.graph.types.count

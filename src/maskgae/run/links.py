@@ -20,7 +20,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.graph import Graph
-from maskgae.evaluation.method import PairScores
+from maskgae.evaluation.method import PairScores, row_scores
 from maskgae.evaluation.ranking import left_out
 from maskgae.evaluation.rules import has_triangles
 
@@ -54,6 +54,7 @@ def missing_links(
     top: int,
     nodes: Tensor | None = None,
     exact: bool | None = None,
+    incoming: bool = False,
 ) -> Links:
     """The ``top`` highest-scored non-neighbours of each node.
 
@@ -64,6 +65,7 @@ def missing_links(
         top: links per node, at most.
         nodes: whose links; all nodes where it is ``None``.
         exact: whether to score every pair; decided by the number of pairs where it is ``None``.
+        incoming: of a directed graph, links to each node instead of from it.
 
     Shapes:
         - **z:** ``[N, d]``
@@ -80,11 +82,12 @@ def missing_links(
     if exact is None:
         exact = products <= EXACT_PAIRS
     search = _exact if exact else _by_candidates
-    parts = list(search(scores, z, graph, top, asked))
+    parts = list(search(scores, z, graph, top, asked, incoming))
     if not parts:
         empty = torch.empty(0, dtype=torch.long)
         return Links(empty, empty, torch.empty(0))
-    return Links(*(torch.cat(column) for column in zip(*parts, strict=True)))
+    ends, others, values = (torch.cat(column) for column in zip(*parts, strict=True))
+    return Links(others, ends, values) if incoming else Links(ends, others, values)
 
 
 def check_top(top: int) -> None:
@@ -96,12 +99,14 @@ def check_top(top: int) -> None:
 Part = tuple[Tensor, Tensor, Tensor]
 
 
-def _exact(scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor) -> Iterator[Part]:
+def _exact(
+    scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor, incoming: bool
+) -> Iterator[Part]:
     top = min(int(top), graph.num_nodes - 1)
     for nodes in asked.split(max(1, CHUNK_NUMBERS // graph.num_nodes)):
         # [n, N]
-        logits = scores.rows(nodes).cpu()
-        logits[left_out(graph, nodes)] = -torch.inf
+        logits = row_scores(scores, nodes, incoming).cpu()
+        logits[left_out(graph, nodes, incoming)] = -torch.inf
         best = logits.topk(top, dim=1)
         found = best.values > -torch.inf
         source = nodes.unsqueeze(1).expand_as(found)
@@ -109,7 +114,7 @@ def _exact(scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor)
 
 
 def _by_candidates(
-    scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor
+    scores: PairScores, z: Tensor, graph: Graph, top: int, asked: Tensor, incoming: bool
 ) -> Iterator[Part]:
     count, lengths = max(CANDIDATES, 2 * top), z.norm(dim=1).clamp_(min=1e-12)
     for nodes in asked.split(max(1, 2**25 // graph.num_nodes)):
@@ -117,18 +122,19 @@ def _by_candidates(
         # [N, n], but for the length of the asked nodes' vectors, which changes no order
         cosines = (z @ z[nodes].T).div_(lengths.unsqueeze(1)).T
         if graph.types is not None:
-            cosines = cosines.masked_fill(graph.types.barred(nodes), -torch.inf)
+            cosines = cosines.masked_fill(graph.types.barred(nodes, incoming), -torch.inf)
         near = cosines.topk(min(count, graph.num_nodes), dim=1).indices
         rows = np.concatenate([rows, np.repeat(np.arange(nodes.numel()), near.shape[1])])
         columns = np.concatenate([columns, near.flatten().numpy()])
         unique = np.unique(rows * graph.num_nodes + columns)
         place = torch.from_numpy(unique // graph.num_nodes)
         pairs = torch.stack([nodes[place], torch.from_numpy(unique % graph.num_nodes)])
-        missing = (pairs[0] != pairs[1]) & ~graph.contains(pairs)
+        edges = pairs.flip(0) if incoming else pairs
+        missing = (pairs[0] != pairs[1]) & ~graph.has(edges)
         if graph.types is not None:
-            missing &= graph.types.allow(pairs)
+            missing &= graph.types.allow(edges)
         pairs = pairs[:, missing]
-        yield _best(place[missing], pairs, scores.pairs(pairs), top)
+        yield _best(place[missing], pairs, scores.pairs(edges[:, missing]), top)
 
 
 def _near(graph: Graph, nodes: Tensor, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -104,7 +104,9 @@ def strongest_links(run: Run) -> dict[str, Any]:
         order = Stream(0, ("report",)).at("links").numpy().permutation(run.graph.num_nodes)
         asked = torch.from_numpy(order[:count]).sort().values
     found = missing_links(run.pair_scores, run.z, run.graph, top=3, nodes=asked)
-    low, high = torch.minimum(found.source, found.target), torch.maximum(found.source, found.target)
+    low, high = found.source, found.target
+    if not run.graph.directed:
+        low, high = torch.minimum(low, high), torch.maximum(low, high)
     _, first = np.unique((low * run.graph.num_nodes + high).numpy(), return_index=True)
     order = first[np.argsort(-found.score.numpy()[first], kind="stable")][:SHOWN_LINKS]
     scores = run.scorer.probability(found.score).numpy()

@@ -16,7 +16,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
-from maskgae.data.splits import LinkSplit
+from maskgae.data.splits import LinkSplit, edge_weights
 from maskgae.data.structural import StructuralFeatures
 from maskgae.evaluation.scorer import PairScorer, Scorer
 from maskgae.io.ids import IdArray
@@ -29,7 +29,8 @@ from maskgae.run.nearest import Nearest
 from maskgae.run.page import write_report
 from maskgae.run.source import Source
 from maskgae.run.why import Why, why
-from maskgae.training.maskgae import PairLogits, embedded
+from maskgae.training.logits import PairLogits
+from maskgae.training.maskgae import embedded
 
 
 class Embedding(NamedTuple):
@@ -138,23 +139,20 @@ class Run:
         train = graph.subgraph(~torch.isin(graph.keys, known))
         if self.structural is not None:
             train = train.with_features(self.structural.transform(train))
-        weights = None
-        if graph.weights is not None:
-            place = torch.searchsorted(graph.keys, pair_keys(val, graph.num_nodes))
-            weights = graph.weights[place]
+        weights = edge_weights(graph, val)
         return LinkSplit(train=train, val_weights=weights, **self.held_out)
 
     @cached_property
     def pair_scores(self) -> PairScorer:
         """Scores of pairs and rows with all edges for message passing."""
-        return PairScorer.of(self.scorer, self.graph, PairLogits(self.z, self.net.decoder))
+        return PairScorer.of(self.scorer, self.graph, PairLogits.of(self.net, self.z))
 
     def test_scores(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Probabilities of the test's edges and negative samples, as the test scored them."""
         if self.split is None:
             return None
         messages = self.split.messages(self.settings.split.message_edges)
-        logits = PairLogits(self.net.encode(messages)[-1], self.net.decoder)
+        logits = PairLogits.of(self.net, self.net.encode(messages)[-1])
         scores = PairScorer.of(self.scorer, messages, logits)
         parts = (self.split.test, self.split.test_negatives)
         positive, negative = (scores.probability(pairs).numpy() for pairs in parts)
@@ -176,19 +174,26 @@ class Run:
         layers = self.net.encode(grown.graph)
         return Embedding(grown.ids, embedded(self.net, readout, grown.graph, layers).cpu().numpy())
 
-    def links(self, top: int = 10, nodes: Any = None) -> dict[str, NDArray[Any]]:
+    def links(
+        self, top: int = 10, nodes: Any = None, incoming: bool = False
+    ) -> dict[str, NDArray[Any]]:
         """The highest-scored missing links of each node, best first.
 
         Args:
             top: links per node, at most.
             nodes: names of the nodes to ask about, or one; all of them where it is ``None``.
+            incoming: of a directed graph, links to each node instead of from it.
 
         Returns:
             Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
             calibrated for as many edges as negative samples.
         """
         asked = None if nodes is None else self._numbers(nodes)
-        found = missing_links(self.pair_scores, self.z, self.graph, top, asked)
+        if incoming and not self.graph.directed:
+            raise InputError(
+                "--in asks which way links go, and this run was fitted without --directed"
+            )
+        found = missing_links(self.pair_scores, self.z, self.graph, top, asked, incoming=incoming)
         return {
             "source": self.ids[found.source.numpy()],
             "target": self.ids[found.target.numpy()],

@@ -85,6 +85,7 @@ def read(
     encoder: TableEncoder | None = None,
     type: str | None = None,
     id: str | None = None,
+    directed: bool = False,
     **reading: Any,
 ) -> Source:
     """Reads a graph.
@@ -103,6 +104,7 @@ def read(
             stands in both columns of the edges, each column is a side.
         id: the table's column of ids; where it is left out, ``id``, ``node``, ``node_id`` or
             ``name``, else the first.
+        directed: whether edges go from the first end to the second.
         reading: how to read a file of edges, as :func:`~maskgae.io.edges.read_edges` takes it.
 
     >>> source = read([("ann", "bob"), ("bob", "cyd")])
@@ -113,17 +115,17 @@ def read(
     if isinstance(edges, str | Path):
         if features is not None or labels is not None:
             raise InputError("features and labels go with a graph in Python: give a file its nodes")
-        path = Path(edges)
+        path, kinds = Path(edges), Kinds(type, directed)
         if path.is_dir():
-            found = _of_store(path, nodes, label or id, type, reading)
+            found = _of_store(path, nodes, label or id, kinds, reading)
         else:
             about = {"label": label, "missing": missing, "id": id}
-            found = _of_files(path, nodes, about, encoder, Kinds(type), reading)
+            found = _of_files(path, nodes, about, encoder, kinds, reading)
     else:
         if type not in (None, NONE):
             raise InputError("'type' is about files: give a graph in Python by Graph.with_types")
         asked = reading if id is None else {"id": id, **reading}
-        found = _of_python(edges, features, labels, nodes, label, asked)
+        found = _of_python(edges, features, labels, nodes, label, directed, asked)
     return replace(found, seconds=time.perf_counter() - started)
 
 
@@ -160,13 +162,13 @@ def check_no_table(label: str | None, missing: str, id: str | None) -> None:
 
 
 def _of_store(
-    folder: Path, nodes: Any, label: str | None, kind: str | None, reading: Mapping[str, Any]
+    folder: Path, nodes: Any, label: str | None, kinds: Kinds, reading: Mapping[str, Any]
 ) -> Source:
     store = open_store(folder)
-    if nodes is not None or label is not None or kind is not None or reading:
+    if nodes is not None or label is not None or kinds != Kinds() or reading:
         raise InputError(
             f"{folder} is a store, which has its edges, its table and its labels: give --read, "
-            "--nodes, --id, --label and --type to 'maskgae ingest'"
+            "--nodes, --id, --label, --type and --directed to 'maskgae ingest'"
         )
     encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
     return Source(store.graph, store.ids, store.label_names, store.notes, encoder, store)
@@ -178,6 +180,7 @@ def _of_python(
     labels: Any,
     nodes: Any,
     label: str | None,
+    directed: bool,
     reading: Mapping[str, Any],
 ) -> Source:
     if nodes is not None or label is not None or reading:
@@ -185,7 +188,7 @@ def _of_python(
         raise InputError(f"'{given}' is about files: give a graph in Python features and labels")
     if isinstance(edges, Source):
         edges, ids, names, notes = edges.graph, edges.ids, edges.label_names, edges.notes
-        graph, _, classes = as_graph(edges, features, labels)
+        graph, _, classes = as_graph(edges, features, labels, directed)
         return Source(graph, ids, classes or names, notes)
-    graph, ids, classes = as_graph(edges, features, labels)
+    graph, ids, classes = as_graph(edges, features, labels, directed)
     return Source(graph, ids, classes, () if graph is edges else (str(graph.cleaning),))

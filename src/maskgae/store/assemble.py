@@ -36,15 +36,19 @@ def directed_keys(u: Array, v: Array, num_nodes: int) -> Array:
 
 
 def write_pairs(
-    runs: SortedRuns, out: Path, work: Path, num_nodes: int, weighted: bool
+    runs: SortedRuns, out: Path, work: Path, num_nodes: int, weighted: bool, ways: bool = False
 ) -> dict[str, Any]:
-    """Merges sorted keys to ``pairs.npy`` and ``weights.npy``; counts pairs and directed edges."""
+    """Merges sorted keys to ``pairs.npy``; counts pairs and directed edges.
+
+    Beside them come ``weights.npy`` and ``directions.npy``, where they are wanted.
+    """
     check_size(num_nodes)
     kind, directed = index_type(num_nodes), 0
     with (
         array_file(out / "pairs.npy", kind) as pairs,
         array_file(work / "high.npy", kind) as high,
         array_file(out / "weights.npy" if weighted else work / "weights.npy", "f4") as weights,
+        array_file(out / "directions.npy" if ways else work / "directions.npy", "i4") as directions,
     ):
         for keys, values in runs.ranges(CHUNK_PAIRS, align=2):
             directed += int(np.count_nonzero(np.diff(keys, prepend=-1)))
@@ -53,6 +57,10 @@ def write_pairs(
             unique = both[first]
             pairs.append(unique // num_nodes)
             high.append(unique % num_nodes)
+            if ways:
+                bits = np.zeros(unique.size, dtype=np.int32)
+                np.bitwise_or.at(bits, np.cumsum(first) - 1, 1 << (keys & 1).astype(np.int32))
+                directions.append(bits)
             if values is not None:
                 summed = np.bincount(np.cumsum(first) - 1, values, unique.size)
                 weights.append(summed.astype(np.float32))

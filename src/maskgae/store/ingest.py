@@ -35,7 +35,7 @@ from maskgae.io.build import PLAIN, table_ids
 from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
 from maskgae.io.flows import EdgeFlow, Numbering, changed, open_edges
 from maskgae.io.ids import IdArray, as_ids
-from maskgae.io.kinds import NONE, FoundTypes, Kinds, found_sides, table_types
+from maskgae.io.kinds import NONE, FoundTypes, Kinds, found_sides, one_way_note, table_types
 from maskgae.io.tables import NodeTable, read_nodes
 from maskgae.store.arrays import mapped, write_array
 from maskgae.store.assemble import directed_keys, write_pairs, write_rows
@@ -65,7 +65,7 @@ STATE, UNFINISHED = "state.json", "maskgae-unfinished-store-1"
 
 #: What else its work folder may hold: sorted runs in folders, and arrays.
 SIDES = "sides.npy"
-RUNS, ARRAYS = ("keys", "rows", "draws"), ("high.npy", "weights.npy", SIDES)
+RUNS, ARRAYS = ("keys", "rows", "draws"), ("high.npy", "weights.npy", "directions.npy", SIDES)
 
 
 def unfinished(folder: Path) -> Facts | None:
@@ -136,10 +136,10 @@ class Stages:
         folder.mkdir(parents=True, exist_ok=True)
         return SortedRuns(folder)
 
-    def finish_pairs(self, num_nodes: int, weighted: bool = False) -> Facts:
+    def finish_pairs(self, num_nodes: int, weighted: bool = False, ways: bool = False) -> Facts:
         """From the sorted keys to pairs and rows."""
-        keys, out = self.runs("keys"), self.folder
-        found = self.run("pairs", lambda: write_pairs(keys, out, self.work, num_nodes, weighted))
+        keys, out, work = self.runs("keys"), self.folder, self.work
+        found = self.run("pairs", lambda: write_pairs(keys, out, work, num_nodes, weighted, ways))
         return found | self.run(
             "rows",
             lambda: write_rows(self.runs("rows", empty=True), out, num_nodes, found["num_pairs"]),
@@ -237,13 +237,14 @@ def _ingest(flow: EdgeFlow, edges: Path, table: _Table, stages: Stages) -> None:
     out = stages.folder
     found = stages.run("ids", lambda: _number_ids(out, flow, edges, table))
     found |= stages.run("edges", lambda: _write_keys(stages, flow, edges))
-    found |= stages.finish_pairs(found["num_nodes"], flow.weighted)
+    directed = table.kinds.directed
+    found |= stages.finish_pairs(found["num_nodes"], flow.weighted, directed)
     found |= stages.run("nodes", lambda: _write_nodes(out, table))
-    found |= stages.run("types", lambda: _write_types(stages, flow, table, found["num_pairs"]))
+    found |= stages.run("types", lambda: _write_types(stages, flow, table, found))
     cleaning = Cleaning(
         self_loops=found["edges"] - found["proper"],
         duplicates=found["proper"] - found["directed"],
-        symmetrised=2 * found["num_pairs"] - found["directed"],
+        symmetrised=0 if directed else 2 * found["num_pairs"] - found["directed"],
         isolated=found["isolated"],
     )
     notes = [*found["notes"], *found["said"], *_about_alone(found, table), str(cleaning)]
@@ -318,7 +319,7 @@ def _write_keys(stages: Stages, flow: EdgeFlow, path: Path) -> Facts:
     ids = _read_ids(stages.folder)
     number, runs = Numbering(ids, path), stages.runs("keys", empty=True)
     touched = np.zeros((2, len(ids)), dtype=np.bool_)
-    edges = proper = 0
+    edges = proper = forward = 0
     for source, target, weights in flow.batches():
         u, v = number(source), number(target)
         touched[0, u] = touched[1, v] = True
@@ -326,12 +327,14 @@ def _write_keys(stages: Stages, flow: EdgeFlow, path: Path) -> Facts:
         keys = directed_keys(u[kept], v[kept], len(ids))
         runs.add(keys, None if weights is None else weights[kept])
         edges, proper = edges + u.size, proper + keys.size
+        forward += int(np.count_nonzero(u < v))
     runs.flush()
     write_array(stages.work / SIDES, touched)
-    return {"edges": edges, "proper": proper, "touched": int(touched.any(0).sum())}
+    count = int(touched.any(0).sum())
+    return {"edges": edges, "proper": proper, "forward": forward, "touched": count}
 
 
-def _write_types(stages: Stages, flow: EdgeFlow, table: _Table, num_pairs: int) -> Facts:
+def _write_types(stages: Stages, flow: EdgeFlow, table: _Table, facts: Facts) -> Facts:
     """Writes the types of nodes that are asked for or found."""
     asked = table.kinds.type
     found: FoundTypes | str | None = None
@@ -340,11 +343,17 @@ def _write_types(stages: Stages, flow: EdgeFlow, table: _Table, num_pairs: int) 
         nodes = None if table.path is None else table.read(ids)
         found = table_types(nodes, ids, str(asked))
     elif asked is None:
-        found = found_sides(flow.sides, mapped(stages.work / SIDES), num_pairs)
+        found = found_sides(flow.sides, mapped(stages.work / SIDES), facts["num_pairs"])
     if not isinstance(found, FoundTypes):
-        return {"said": [found] if found else []}
+        said = [found] if found else []
+        return {"said": said if table.kinds.directed else [*said, *_about_ways(facts)]}
     write_array(stages.folder / "types.npy", found.codes.astype(np.int32))
     return {"said": [found.note], "types": {"names": found.names, "column": found.column}}
+
+
+def _about_ways(facts: Facts) -> list[str]:
+    pairs = facts["num_pairs"]
+    return one_way_note(facts["edges"], facts["forward"], pairs, 2 * pairs - facts["directed"])
 
 
 def _about_alone(found: Facts, table: _Table) -> list[str]:

@@ -8,6 +8,7 @@ indices.npy            ``[2 M]``, the neighbours
 pair_of_entry.npy      ``[2 M]``, the pair that each of them belongs to
 weights.npy            ``[M]``, where edges have weights
 labels.npy             ``[N]``, where nodes have classes
+directions.npy         ``[M]``, of a directed graph, which ways each pair goes
 types.npy              ``[N]``, where nodes have types
 features.npy           ``[N, F]``; sparse ones are ``features_indptr.npy``,
                        ``features_indices.npy`` and ``features_values.npy``
@@ -67,6 +68,7 @@ ARRAYS: dict[str, tuple[str, Callable[[int, int, int], tuple[int | None, ...]]]]
     "pair_of_entry": ("i", lambda n, m, f: (2 * m,)),
     "weights": ("f", lambda n, m, f: (m,)),
     "labels": ("i", lambda n, m, f: (n,)),
+    "directions": ("i", lambda n, m, f: (m,)),
     "types": ("i", lambda n, m, f: (n,)),
     "features": ("f", lambda n, m, f: (n, f)),
     "features_indptr": ("i", lambda n, m, f: (n + 1,)),
@@ -87,6 +89,7 @@ BELOW: dict[str, Callable[[int, int, int], int | None]] = {
     "indices": lambda n, m, f: n,
     "pair_of_entry": lambda n, m, f: m,
     "features_indices": lambda n, m, f: f,
+    "directions": lambda n, m, f: 4,
     **dict.fromkeys(("val", "test", "val_negatives", "test_negatives"), lambda n, m, f: n),
 }
 
@@ -183,6 +186,7 @@ class Store:
             weights=self._tensor("weights") if self._has("weights") else None,
             name=about["name"],
             cleaning=Cleaning(**about["cleaning"]),
+            directions=self._tensor("directions") if self._has("directions") else None,
         )
         if self._has("types"):
             graph = self._typed(graph)

@@ -29,6 +29,9 @@ def faults(graph: Graph, structure: Structure, classes: int) -> str | None:
     labels, most = graph.labels, classes or graph.num_nodes
     if labels is not None and not within(labels.numpy(), -1, most):
         return f"its labels must lie from -1 to {most - 1:,}"
+    ways = graph.directions
+    if ways is not None and not within(ways.numpy(), 1, 4):
+        return "its directions must lie from 1 to 3"
     weights = graph.weights
     if weights is not None and not bool((weights.isfinite() & (weights > 0)).all()):
         return "its weights must be finite and above 0"

@@ -81,6 +81,8 @@ def _write_graph(folder: Path, graph: Graph) -> None:
         arrays["weights"] = graph.weights.numpy()
     if graph.labels is not None:
         arrays["labels"] = graph.labels.numpy().astype(np.int32)
+    if graph.directions is not None:
+        arrays["directions"] = graph.directions.numpy().astype(np.int32)
     if graph.types is not None:
         arrays["types"] = graph.types.codes.numpy().astype(np.int32)
     for name, array in arrays.items():

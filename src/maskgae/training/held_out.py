@@ -17,6 +17,7 @@ from maskgae.evaluation.ranking import left_out_flags, mean_ranks
 from maskgae.nn.blocks import Sampler
 from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
+from maskgae.training.logits import PairLogits
 from maskgae.training.parallel import Ranks
 from maskgae.training.steps import ALONE, fanouts_by_hop
 
@@ -96,8 +97,8 @@ class HeldOut:
         else:
             z, asked, candidates = net.encode(self.graph)[-1], queries.asked, queries.candidates
         own = self.ranks.share(asked).to(z.device)
-        found = pair_logits(z, net.decoder, own)
-        others = row_logits(z, net.decoder, own[0], candidates.to(z.device))
+        incoming = self.ranks.share(queries.incoming).to(z.device)
+        found, others = _asked_logits(net, z, own, candidates.to(z.device), incoming)
         others[self.ranks.share(queries.left_out.T).T.to(z.device)] = torch.nan
         inverse = 1 / mean_ranks(found, others)
         return float(self.ranks.joined(inverse, queries.count).mean())
@@ -108,7 +109,7 @@ class HeldOut:
         for number, pairs in enumerate(own.split(PAIRS_A_BLOCK, dim=1)):
             seeds, local = self.sampler.seeds(pairs)
             z = self._vectors(net, seeds, self.stream.at("blocks", number))
-            parts.append(pair_logits(z, net.decoder, local.to(device)))
+            parts.append(net.logits(z, local.to(device)))
         return torch.cat(parts) if parts else torch.empty(0, device=device)
 
     @torch.no_grad()
@@ -131,25 +132,46 @@ class Queries:
         - **asked:** ``[2, Q]``, the end that asks and the partner
         - **candidates:** ``[C]``
         - **left_out:** ``[Q, C]`` bool: the end itself, its partner and its known neighbours
+        - **incoming:** ``[Q]`` bool, whether the partner is the source of a directed edge
     """
 
     asked: Tensor
     candidates: Tensor
     left_out: Tensor
+    incoming: Tensor
 
     @classmethod
     def of(cls, graph: Graph, validation: Validation, stream: Stream) -> Queries:
         """A fixed sample of the ends of validation pairs, and of the nodes."""
         both = torch.cat([validation.pairs, validation.pairs.flip(0)], dim=1)
-        asked = both[:, _sampled(both.shape[1], ASKED_ENDS, stream.at("ends"))]
+        places = _sampled(both.shape[1], ASKED_ENDS, stream.at("ends"))
+        asked = both[:, places]
+        incoming = (places >= validation.pairs.shape[1]) & graph.directed
         candidates = _sampled(graph.num_nodes, CANDIDATES, stream.at("candidates"))
         held_out = validation.pairs if validation.known is None else validation.known
-        flags = left_out_flags(joined(graph, held_out, None), asked, candidates)
-        return cls(asked, candidates, flags)
+        flags = left_out_flags(joined(graph, held_out, None), asked, candidates, incoming)
+        return cls(asked, candidates, flags, incoming)
 
     @property
     def count(self) -> int:
         return self.asked.shape[1]
+
+
+def _asked_logits(
+    net: MaskGAENet, z: Tensor, asked: Tensor, candidates: Tensor, incoming: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Logits of partners and of all candidates, ``[2, Q], [C] -> [Q], [Q, C]``."""
+    if net.ends is None:
+        found = pair_logits(z, net.decoder, asked)
+        return found, row_logits(z, net.decoder, asked[0], candidates)
+    logits, count = PairLogits.of(net, z), z.shape[0]
+    found = logits.pairs(torch.where(incoming, asked.flip(0), asked))
+    others = found.new_empty(asked.shape[1], candidates.numel())
+    for way in (False, True):
+        ends, columns = asked[0, incoming == way], candidates
+        own = (ends + count, columns) if way else (ends, columns + count)
+        others[incoming == way] = row_logits(logits.z, net.decoder, *own)
+    return found, others
 
 
 def _sampled(count: int, most: int, stream: Stream) -> Tensor:

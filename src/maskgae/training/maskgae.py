@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import OnEpoch, Validation
-from maskgae.nn.losses import pair_logits, row_logits
 from maskgae.nn.network import MaskGAENet
 from maskgae.nn.readout import Readout
 from maskgae.training.checkpoint import Checkpoints
+from maskgae.training.logits import PairLogits
 from maskgae.training.loop import Trainer
 from maskgae.training.state import TrainingState
 
@@ -36,7 +36,7 @@ class FittedMaskGAE:
         return self.net.score(graph, pairs)
 
     def on(self, graph: Graph) -> PairLogits:
-        return PairLogits(self.net.encode(graph)[-1], self.net.decoder)
+        return PairLogits.of(self.net, self.net.encode(graph)[-1])
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -62,27 +62,6 @@ def embedded(
 ) -> Tensor:
     """The embedding of a graph's nodes from the layers' outputs, ``[N, D]``."""
     return net.readout(layers, graph) if readout is None else readout(layers, graph)
-
-
-@dataclass(frozen=True, eq=False)
-class PairLogits:
-    """A decoder's logits on one message graph, which is encoded once.
-
-    Args:
-        z: what the decoder reads, ``[N, d]``.
-        decoder: maps products of two rows to logits.
-    """
-
-    z: Tensor
-    decoder: nn.Module
-
-    def pairs(self, pairs: Tensor) -> Tensor:
-        """``[2, P] -> [P]``"""
-        return pair_logits(self.z, self.decoder, pairs.to(self.z.device))
-
-    def rows(self, nodes: Tensor) -> Tensor:
-        """Logits against all nodes, ``[n] -> [n, N]``."""
-        return row_logits(self.z, self.decoder, nodes.to(self.z.device))
 
 
 @dataclass(frozen=True)

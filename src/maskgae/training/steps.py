@@ -18,9 +18,11 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
+from maskgae.data.directions import BACKWARD
 from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import Corrupted, NonEdges
+from maskgae.data.splits import oriented
 from maskgae.evaluation.audit import audit_negatives
 from maskgae.masking.mask import Masked, draw_mask
 from maskgae.nn.adjacency import Adjacency
@@ -32,6 +34,8 @@ ALONE = Ranks()
 T = TypeVar("T")
 #: Targets, negatives, the weight of their loss, and where their blocks are drawn from.
 _Pairs = tuple[Tensor, Tensor, float, Stream]
+#: Share of the negatives of a directed graph that are targets the other way round.
+TURNED = 0.25
 
 
 class Steps:
@@ -65,6 +69,8 @@ class Steps:
             drawn = self.non_edges.sample(targets.shape[1] * each, stream)
         else:
             drawn = self.corrupted.sample(targets, each, stream)
+        if self.graph.directed:
+            drawn = self._turned(drawn, targets, stream)
         if epoch == step == 0:
             audit_negatives(self.graph, drawn)
         if self.corrupted is not None:
@@ -104,23 +110,47 @@ class Steps:
     def _pairs(self, masked: Masked, epoch: int, first: int) -> Iterator[_Pairs]:
         """Targets, negatives, weight and the stream of blocks of each step."""
         for number, batch in islice(enumerate(self.batches(masked, epoch)), first, None):
-            negatives = self.negatives(self.graph.pairs[:, batch], epoch, number)
-            own, negatives, weight = self._share(batch, negatives)
+            targets = self.targets(batch, epoch, number)
+            negatives = self.negatives(targets, epoch, number)
+            own, negatives, weight = self._share(targets, negatives)
             noise = self.stream.at("blocks", epoch, number)
-            yield self.graph.pairs[:, own].long(), negatives, weight, noise
+            yield own.long(), negatives, weight, noise
 
-    def _share(self, batch: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, float]:
-        """The rank's targets of a batch, their negatives, and the weight of their mean loss."""
+    def targets(self, batch: Tensor, epoch: int, step: int) -> Tensor:
+        """The pairs of a batch, source first; one that goes both ways goes either, ``[2, T]``."""
+        pairs, ways = self.graph.pairs[:, batch], self.graph.directions
+        if ways is None:
+            return pairs
+        generator = self.stream.at("ways", epoch, step).torch()
+        either = torch.rand(batch.numel(), generator=generator) < 0.5
+        back = torch.where(ways[batch] == 3, either, ways[batch] == BACKWARD)
+        return torch.where(back, pairs.flip(0), pairs)
+
+    def _turned(self, drawn: Tensor, targets: Tensor, stream: Stream) -> Tensor:
+        """Negatives of a directed graph: each goes one way, and some are targets turned round."""
+        if self.corrupted is None:
+            drawn = oriented(self.graph, drawn, stream.at("ways"))
+        owner = torch.arange(drawn.shape[1]) // (drawn.shape[1] // targets.shape[1])
+        turned = targets.flip(0)[:, owner].long()
+        chosen = torch.rand(owner.numel(), generator=stream.at("turned").torch()) < TURNED
+        chosen &= ~self.graph.has(turned)
+        if self.graph.types is not None:
+            chosen &= self.graph.types.allow(turned)
+        return torch.where(chosen, turned, drawn)
+
+    def _share(self, targets: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, float]:
+        """The rank's part of the targets, their negatives, and the weight of their mean loss."""
         if self.ranks.alone:
-            return batch, negatives, 1.0
-        if batch.numel() < self.ranks.world:  # everyone gets something to do
-            batch = batch.repeat(self.ranks.world)
+            return targets, negatives, 1.0
+        if targets.shape[1] < self.ranks.world:  # everyone gets something to do
+            targets = targets.repeat(1, self.ranks.world)
             negatives = negatives.repeat(1, self.ranks.world)
+        count = targets.shape[1]
         # [2, k, T], dealt out by target
-        by_target = negatives.view(2, batch.numel(), -1).transpose(1, 2)
-        own = self.ranks.share(batch)
+        by_target = negatives.view(2, count, -1).transpose(1, 2)
+        own = self.ranks.share(targets)
         dealt = self.ranks.share(by_target).transpose(1, 2).flatten(1)
-        return own, dealt, own.numel() * self.ranks.world / batch.numel()
+        return own, dealt, own.shape[1] * self.ranks.world / count
 
 
 def fanouts_by_hop(settings: Settings) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from maskgae.lab.contest.exam import Exam
 from maskgae.lab.contest.products import best_products
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.fit import fit
-from maskgae.training.maskgae import PairLogits
+from maskgae.training.logits import PairLogits
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from maskgae.evaluation.method import (
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.nn.decoders import MLP
 from maskgae.nn.losses import bce, pair_logits, pair_loss
-from maskgae.training.maskgae import PairLogits
+from maskgae.training.logits import PairLogits
 
 #: Numbers in the products of one update's training pairs; where all pairs hold more, every
 #: update sees others.

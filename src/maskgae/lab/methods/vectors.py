@@ -12,7 +12,7 @@ from torch import Tensor
 from maskgae.data.graph import Graph
 from maskgae.lab.methods.layers import View
 from maskgae.nn.decoders import Dot
-from maskgae.training.maskgae import PairLogits
+from maskgae.training.logits import PairLogits
 
 
 @dataclass(frozen=True)
