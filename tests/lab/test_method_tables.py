@@ -36,7 +36,7 @@ def records(tmp_path: Path) -> Records:
 
 def test_nothing_is_claimed_where_nothing_was_run(records: Records) -> None:
     blocks = method_blocks(rows_of("node", "dgi", "gmi"), records)
-    assert blocks["methods findings"].startswith("1. **0 of 10 runs are there** (Cora 0 of 10)")
+    assert blocks["methods findings"].startswith("0 of 10 runs are there (Cora 0 of 10)")
     assert "\n" not in blocks["methods findings"]
     assert blocks["methods node"].count("\n") == 1
 
@@ -50,10 +50,13 @@ def test_places_differences_and_features_come_out_of_the_runs(records: Records) 
             records.save(row.cell, node_run(seed, level[row.cell.method] + noise))
     blocks = method_blocks(rows, records)
     text = blocks["methods findings"]
-    assert "**18 of 30 runs are there**" in text
-    assert "gmi is first (85.0), MaskGAE (edge) is 84.0, place 2 of 6" in text
-    assert "reach 82.0; 2 of 6 methods are not above them beyond noise (grace, gca)" in text
-    assert "grace on Cora (node, -0.9)" in text and "gmi on Cora (node, +2.0)" in text
+    assert "18 of 30 runs are there" in text
+    assert "gmi 85.0 before MaskGAE (edge) 84.0 at place 2 of 6 on Cora (node)." in text
+    assert "are SGC features by 2 of 6 node rows, 0 of them MaskGAE's." in text
+    assert "(most +2.0: gmi on Cora, node)" in text
+    assert "below (most -1.8: gca on Cora, node)" in text
+    assert "hold beyond noise, 0 are too close to call and 2 turn round (gmi on Cora, node)" in text
+    assert [line[:2] for line in text.splitlines()[2:]] == ["1.", "2.", "3.", "4.", "5."]
     assert "most +15.0 (gmi on Cora), least +10.0 (gca on Cora)" in text
     lines = blocks["methods node"].splitlines()
     assert lines[2].startswith("| Cora, SGC features (smoothed twice) | 3 | 82.00 ± 0.00 |")
@@ -79,7 +82,8 @@ def test_links_are_set_against_the_best_rule(records: Records) -> None:
             sanity = {"adamic_adar": rule, "pagerank": dict.fromkeys(names, 0.1), "untrained": rule}
             records.save(row.cell, Outcome(seed, own, sanity, {}, {}, TIMES))
     blocks = method_blocks(rows, records)
-    assert "The rule *Adamic-Adar* has 45.0 there, and 3 of 5 methods" in blocks["methods findings"]
+    assert f"{rows[-1].cell.method} 48.2 on Cora (link)" in blocks["methods findings"]
+    assert "are the best simple rule by 3 of 5 link rows" in blocks["methods findings"]
     assert blocks["methods link"].splitlines()[2].endswith("| a rule |")
 
 

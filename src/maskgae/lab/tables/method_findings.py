@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import Any
 
-from maskgae.base.display import ROW_NAMES
 from maskgae.lab.records import Records
 from maskgae.lab.row import Row
 from maskgae.lab.tables.compare import RUNS_ENOUGH, beyond_noise
@@ -17,6 +16,9 @@ Found = Sequence[tuple[Row, Record]]
 
 #: A dataset is spoken of from so many methods on.
 METHODS_ENOUGH = 5
+#: What methods are compared by where the paper has a number, and what they are ordered by.
+QUOTED = {"node": "accuracy", "link": "auc"}
+ORDERED = {"node": "accuracy", "link": "rank_hits@10"}
 
 
 def name_of(row: Row) -> str:
@@ -43,24 +45,16 @@ def found_of(rows: Sequence[Row], records: Records, first_seed: int = 0) -> Foun
 
 
 def method_findings(rows: Sequence[Row], found: Found) -> str:
-    """A numbered list of what the records show."""
-    counted = [each for each in found if len(each[1]["seeds"]) >= RUNS_ENOUGH]
-    parts = [_state(rows, found), _against_published(counted)]
-    for task, sentence in (("node", _nodes), ("link", _links)):
-        for dataset in dict.fromkeys(row.cell.dataset for row in rows):
-            here = _of(counted, task, dataset)
-            if len(here) >= METHODS_ENOUGH:
-                parts.append(sentence(dataset, here))
-    parts.append(_training(counted))
-    return "\n".join(f"{i}. {text}" for i, text in enumerate(filter(None, parts), start=1))
-
-
-def _of(found: Found, task: str, dataset: str) -> Found:
-    return [
+    """How much was run, and a numbered list of what it shows, a sentence each."""
+    counted = [
         each
         for each in found
-        if each[0].table == f"methods {task}" and each[0].cell.dataset == dataset
+        if len(each[1]["seeds"]) >= RUNS_ENOUGH and each[0].table != "methods checks"
     ]
+    tell = (_against_published, _comparisons, _firsts, _without_learning, _training)
+    parts = [text for sentence in tell if (text := sentence(counted))]
+    listed = [f"{number}. {text}" for number, text in enumerate(parts, start=1)]
+    return "\n".join([_state(rows, found), "", *listed]).strip()
 
 
 def _state(rows: Sequence[Row], found: Found) -> str:
@@ -71,77 +65,101 @@ def _state(rows: Sequence[Row], found: Found) -> str:
         of = sum(row.seeds for row in rows if row.cell.dataset == dataset)
         parts.append(f"{dataset} {sum(len(r['seeds']) for r in here)} of {of}")
     return (
-        f"**{done} of {total} runs are there** ({', '.join(parts)}); the others are to come, and "
-        f"what follows counts rows of at least {RUNS_ENOUGH} seeds."
+        f"{done} of {total} runs are there ({', '.join(parts)}); what follows counts rows of at "
+        f"least {RUNS_ENOUGH} seeds."
     )
 
 
 def _against_published(found: Found) -> str:
     """How many rows are within noise of the published number, above it and below."""
-    names: dict[str, list[str]] = {"within": [], "above": [], "below": []}
+    gaps: dict[str, dict[str, float]] = {"within": {}, "above": {}, "below": {}}
     for row, record in found:
-        metric = "accuracy" if row.cell.task == "node" else "auc"
-        quoted = row.published.get(metric)
-        if quoted is None:
-            continue
-        ours = record["metrics"][metric]
-        side = "above" if ours["mean"] > quoted["mean"] else "below"
-        key = side if beyond_noise(ours, quoted) else "within"
-        gap = 100 * (ours["mean"] - quoted["mean"])
-        names[key].append(f"{name_of(row)} on {row.cell.dataset} ({row.cell.task}, {gap:+.1f})")
-    if not any(names.values()):
+        quoted = row.published.get(QUOTED[row.cell.task])
+        if quoted is not None:
+            ours = record["metrics"][QUOTED[row.cell.task]]
+            side = "above" if ours["mean"] > quoted["mean"] else "below"
+            key = side if beyond_noise(ours, quoted) else "within"
+            gaps[key][_place(row)] = 100 * (ours["mean"] - quoted["mean"])
+    counts = {key: len(value) for key, value in gaps.items()}
+    if not sum(counts.values()):
         return ""
+    return (
+        f"**Published numbers**: of {sum(counts.values())} accuracies and AUCs that have ours "
+        f"beside them, {counts['within']} agree within noise, {counts['above']} of ours are above "
+        f"beyond it{_largest(gaps['above'])} and {counts['below']} below{_largest(gaps['below'])}."
+    )
+
+
+def _comparisons(found: Found) -> str:
+    """Which of the paper's claims to be ahead of another method hold here."""
+    names: dict[str, list[str]] = {"holds": [], "open": [], "turned": []}
+    for row, record, ours in _claims(found):
+        names[_verdict(_gains(ours, record, QUOTED[row.cell.task]))].append(_place(row))
     counts = {key: len(value) for key, value in names.items()}
+    if not sum(counts.values()):
+        return ""
     return (
-        f"**Published numbers**: of {sum(counts.values())} that have one of ours beside them, "
-        f"{counts['within']} agree within noise, {counts['above']} of ours are above beyond it"
-        f"{_listed(names['above'])} and {counts['below']} below{_listed(names['below'])}."
+        f"**The paper's comparisons**: of {sum(counts.values())} in which it has MaskGAE ahead of "
+        f"another method, seed by seed {counts['holds']} hold beyond noise, {counts['open']} are "
+        f"too close to call{_listed(names['open'])} and {counts['turned']} turn round"
+        f"{_listed(names['turned'])}."
     )
 
 
-def _listed(names: Iterable[str]) -> str:
-    text = ", ".join(names)
-    return f" ({text})" if text else ""
+def _claims(found: Found) -> Iterator[tuple[Row, Record, Record]]:
+    """Rows that the paper has below MaskGAE, with their record and MaskGAE's."""
+    own = [each for each in found if each[0].cell.method == "maskgae"]
+    for row, record in found:
+        metric = QUOTED[row.cell.task]
+        for ours, reached in own:
+            same = ours.table == row.table and ours.cell.dataset == row.cell.dataset
+            theirs, claimed = (each.published.get(metric) for each in (row, ours))
+            if not same or row.cell.method == "maskgae" or theirs is None or claimed is None:
+                continue
+            if theirs["mean"] < claimed["mean"]:
+                yield row, record, reached
 
 
-def _nodes(dataset: str, found: Found) -> str:
-    """Who is first, where MaskGAE stands, and who is no better than SGC features."""
-    order = _ordered(found, "accuracy")
-    rule = "propagated_features"
-    features = found[0][1]["sanity"][rule]["accuracy"]["mean"]
-    behind = [name_of(row) for row, record in order if not _above(record, "accuracy", rule)]
-    return (
-        f"**Nodes of {dataset}**: {_places(order, 'accuracy')}. SGC features (smoothed twice), "
-        f"which learn nothing, reach {100 * features:.1f}; {len(behind)} of {len(order)} methods "
-        f"are not above them beyond noise{_listed(behind)}."
-    )
+def _firsts(found: Found) -> str:
+    """Who is first on each dataset, and where MaskGAE stands."""
+    parts = []
+    for task, metric in ORDERED.items():
+        for dataset in dict.fromkeys(row.cell.dataset for row, _ in found):
+            here = [each for each in found if _is(each[0], task, dataset)]
+            if len(here) >= METHODS_ENOUGH:
+                parts.append(f"{_order(here, metric)} on {dataset} ({task})")
+    if not parts:
+        return ""
+    return f"**First**, by accuracy or by partners among the first ten: {'; '.join(parts)}."
 
 
-def _links(dataset: str, found: Found) -> str:
-    """Who is first by AUC and in the ranking, and who is behind the best rule there."""
-    by_auc, order = _ordered(found, "auc"), _ordered(found, "rank_hits@10")
-    rule = best_rule(order[0][1])
-    reached = order[0][1]["sanity"][rule]["rank_hits@10"]["mean"]
-    behind = [name_of(row) for row, record in order if not _above(record, "rank_hits@10", rule)]
-    return (
-        f"**Links of {dataset}**: by AUC {_places(by_auc, 'auc')}; among the first ten of all "
-        f"nodes {_places(order, 'rank_hits@10')}. The rule *{ROW_NAMES[rule]}* has "
-        f"{100 * reached:.1f} there, and {len(behind)} of {len(order)} "
-        f"methods are not above it beyond noise{_listed(behind)}."
-    )
+def _order(found: Found, metric: str) -> str:
+    """The first and, where it is another, the best place of MaskGAE."""
+    order = sorted(found, key=lambda each: -float(each[1]["metrics"][metric]["mean"]))
+    names = [f"{name_of(r)} {100 * own['metrics'][metric]['mean']:.1f}" for r, own in order]
+    places = [i for i, (row, _) in enumerate(order) if row.cell.method == "maskgae"]
+    if not places or places[0] == 0:
+        return names[0]
+    return f"{names[0]} before {names[places[0]]} at place {places[0] + 1} of {len(order)}"
 
 
-def _places(order: Found, metric: str) -> str:
-    """The first, and the best place of MaskGAE."""
-    first, record = order[0]
-    text = f"{name_of(first)} is first ({100 * record['metrics'][metric]['mean']:.1f})"
-    if first.cell.method == "maskgae":
-        return text
-    for place, (row, own) in enumerate(order, start=1):
-        if row.cell.method == "maskgae":
-            value = 100 * own["metrics"][metric]["mean"]
-            return f"{text}, {name_of(row)} is {value:.1f}, place {place} of {len(order)}"
-    return text
+def _without_learning(found: Found) -> str:
+    """How many are no better than what learns nothing."""
+    rows = [(row.cell.task, row.cell.method, _beats_rules(row, record)) for row, record in found]
+    parts = []
+    for task, what in (("node", "SGC features"), ("link", "the best simple rule")):
+        here = [each for each in rows if each[0] == task]
+        if here:
+            missed = [method for _, method, beaten in here if not beaten]
+            ours = f", {missed.count('maskgae')} of them MaskGAE's" if missed else ""
+            parts.append(f"{what} by {len(missed)} of {len(here)} {task} rows{ours}")
+    return f"**Without learning**: not beaten beyond noise are {'; '.join(parts)}." if parts else ""
+
+
+def _beats_rules(row: Row, record: Record) -> bool:
+    """Whether a method is above SGC features, or above the rule that ranks best, beyond noise."""
+    rule = "propagated_features" if row.cell.task == "node" else best_rule(record)
+    return _verdict(_over_rule(record, ORDERED[row.cell.task], rule)) == "holds"
 
 
 def _training(found: Found) -> str:
@@ -164,14 +182,47 @@ def _training(found: Found) -> str:
     )
 
 
-def _ordered(found: Found, metric: str) -> Found:
-    return sorted(found, key=lambda each: -float(each[1]["metrics"][metric]["mean"]))
+def _is(row: Row, task: str, dataset: str) -> bool:
+    return (row.cell.task, row.cell.dataset) == (task, dataset)
 
 
-def _above(record: Record, metric: str, rule: str) -> bool:
-    """Whether a method is above a rule by more than twice the error, seed by seed."""
-    pairs = zip(
-        record["metrics"][metric]["values"], record["sanity"][rule][metric]["values"], strict=True
+def _place(row: Row) -> str:
+    return f"{name_of(row)} on {row.cell.dataset}, {row.cell.task}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    text = "; ".join(dict.fromkeys(names))
+    return f" ({text})" if text else ""
+
+
+def _largest(gaps: Mapping[str, float]) -> str:
+    """The largest gap, by name."""
+    if not gaps:
+        return ""
+    name = max(gaps, key=lambda each: abs(gaps[each]))
+    return f" (most {gaps[name]:+.1f}: {name})"
+
+
+def _gains(one: Record, other: Record, metric: str) -> list[float]:
+    """One less the other, on the seeds that both have."""
+    first, second = (
+        dict(zip(each["seeds"], each["metrics"][metric]["values"], strict=True))
+        for each in (one, other)
     )
-    gains = [own - other for own, other in pairs]
-    return fmean(gains) > 2 * stdev(gains) / math.sqrt(len(gains))
+    return [first[seed] - second[seed] for seed in first if seed in second]
+
+
+def _over_rule(record: Record, metric: str, rule: str) -> list[float]:
+    """A method less a rule, seed by seed."""
+    both = record["metrics"][metric]["values"], record["sanity"][rule][metric]["values"]
+    return [own - other for own, other in zip(*both, strict=True)]
+
+
+def _verdict(gains: Sequence[float]) -> str:
+    """Whether a gain ``holds`` beyond twice its error, has ``turned`` to a loss, or is ``open``."""
+    if len(gains) < RUNS_ENOUGH:
+        return "open"
+    error = stdev(gains) / math.sqrt(len(gains))
+    if abs(fmean(gains)) <= 2 * error:
+        return "open"
+    return "holds" if fmean(gains) > 0 else "turned"
