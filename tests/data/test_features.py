@@ -19,6 +19,8 @@ from maskgae.data.features import (
     _DroppedDense,
     as_features,
 )
+from maskgae.data.graph import Graph
+from maskgae.nn import Adjacency, Sampler
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -56,6 +58,15 @@ def test_linear_equals_the_dense_product_with_its_gradient(features: Features) -
     (out * upstream).sum().backward()
     (expected * upstream).sum().backward()
     torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-5, rtol=1e-5)
+
+
+def test_sums_over_neighbours_are_those_of_the_dense_rows(features: Features) -> None:
+    graph = Graph.from_edges(stream(3).numpy().integers(40, size=(2, 90)), 40)
+    block = Sampler(graph).blocks(torch.arange(40), [2], stream(4)).adjacencies[0]
+    for adjacency in (Adjacency.of(graph), block):
+        torch.testing.assert_close(
+            features.around(adjacency), adjacency.normalized(features.dense()), atol=1e-5, rtol=1e-5
+        )
 
 
 def test_rows_shape_and_scipy_agree_with_dense(features: Features) -> None:

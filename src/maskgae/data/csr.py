@@ -98,6 +98,13 @@ class CSR:
         values = None if self.values is None else self.values[entries]
         return CSR(indptr, self.indices[entries], self.num_columns, values)
 
+    def between(self, part: slice) -> CSR:
+        """The matrix of some rows that follow each other, which shares their entries."""
+        indptr = self.indptr[part.start : part.stop + 1]
+        entries = slice(int(indptr[0]), int(indptr[-1]))
+        values = None if self.values is None else self.values[entries]
+        return CSR(indptr - indptr[0], self.indices[entries], self.num_columns, values)
+
     def transpose_order(self) -> Tensor:
         """The positions of the entries by column, then by row."""
         return torch.sort(self.indices, stable=True).indices

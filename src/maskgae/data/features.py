@@ -49,6 +49,11 @@ class Features(ABC):
     def linear(self, weight: Tensor) -> Tensor:
         """The product with a weight matrix, ``[columns, d] -> [rows, d]``."""
 
+    def around(self, adjacency: Any) -> Tensor:
+        """The rows' normalised sum over neighbours, ``[n_src, columns] -> [n_dst, columns]``."""
+        out: Tensor = adjacency.normalized(self.dense())
+        return out
+
     @abstractmethod
     def dropout(self, p: float, stream: Stream) -> Features:
         """A copy in which each entry is zero with chance ``p`` and else scaled up."""
@@ -99,11 +104,20 @@ class DenseFeatures(Features):
     def dense(self) -> Tensor:
         return self.tensor
 
+    @property
+    def fixed(self) -> bool:
+        """Whether it is on the CPU and takes no gradient."""
+        return _fixed(self.tensor)
+
     def to(self, device: torch.device | str) -> DenseFeatures:
         return DenseFeatures(self.tensor.to(device))
 
     def scipy(self) -> sp.csr_matrix:
         return sp.csr_matrix(self.tensor.numpy())
+
+
+def _fixed(tensor: Tensor) -> bool:
+    return tensor.device.type == "cpu" and not tensor.requires_grad
 
 
 class _DroppedDense(DenseFeatures):
@@ -118,6 +132,24 @@ class _DroppedDense(DenseFeatures):
     @cached_property
     def tensor(self) -> Tensor:  # type: ignore[override]
         return dropped(self._full, self._keep, self._scale)
+
+    @property
+    def fixed(self) -> bool:
+        return _fixed(self._full)
+
+    def around(self, adjacency: Any) -> Tensor:
+        if not self.fixed:
+            return super().around(adjacency)
+        from maskgae.kernels.compiled import in_threads
+        from maskgae.kernels.sums import sum_kept
+
+        csr, own = adjacency.normalized_weights
+        values, own = csr.values * self._scale, own.view(-1) * self._scale
+        matrix = tuple(tensor.numpy() for tensor in (csr.indptr, csr.indices, values, own))
+        x, keep = self._full.numpy(), self._keep.view(torch.uint8).numpy()
+        out = self._full.new_empty(csr.num_rows, self.num_columns)
+        in_threads(lambda part: sum_kept(matrix, x, keep, part, out.numpy()), csr.num_rows)
+        return out
 
     def linear(self, weight: Tensor) -> Tensor:
         return dropped_product(self._full, self._keep, self._scale, weight)

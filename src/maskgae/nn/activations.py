@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 #: Entries activated at a time, few enough to stay in a core's cache.
@@ -35,7 +34,12 @@ class ELU(nn.Module):
 class _ELU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        elu_(x.detach().view(-1).numpy())
+        entries = x.detach().view(-1).numpy()
+        buffer = np.empty(min(BLOCK, entries.size), dtype=entries.dtype)
+        for start in range(0, entries.size, BLOCK):
+            part = entries[start : start + BLOCK]
+            below = np.minimum(part, 0, out=buffer[: part.size])
+            np.maximum(part, np.expm1(below, out=below), out=part)
         ctx.mark_dirty(x)
         ctx.save_for_backward(x)
         return x
@@ -44,15 +48,6 @@ class _ELU(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (out,) = ctx.saved_tensors
         return torch.ops.aten.elu_backward(grad, 1, 1, 1, True, out)
-
-
-def elu_(entries: NDArray[Any]) -> None:
-    """Activates entries in place, ``[n]``."""
-    buffer = np.empty(min(BLOCK, entries.size), dtype=entries.dtype)
-    for start in range(0, entries.size, BLOCK):
-        part = entries[start : start + BLOCK]
-        below = np.minimum(part, 0, out=buffer[: part.size])
-        np.maximum(part, np.expm1(below, out=below), out=part)
 
 
 def activation(kind: str) -> nn.Module:

@@ -113,8 +113,26 @@ class Adjacency:
         out: Tensor = _NormalizedProduct.apply(x, self)
         return out
 
+    def back(self, grad: Tensor, part: slice) -> Tensor:
+        """Some rows of the gradient that :meth:`normalized` sends to its sources.
+
+        Shapes:
+            - **grad:** ``[n_dst, d]``
+            - **output:** ``[part, d]``
+        """
+        out = self._transposed_weights.between(part).matmul(grad)
+        own = self.normalized_weights[1][part]
+        out[: own.shape[0]].addcmul_(grad[part], own.to(grad.dtype))
+        return out
+
     @cached_property
-    def _normalized_weights(self) -> tuple[CSR, Tensor]:
+    def _transposed_weights(self) -> CSR:
+        weighted = self.normalized_weights[0]
+        return weighted if self.symmetric else weighted.transposed(self._order())
+
+    @cached_property
+    def normalized_weights(self) -> tuple[CSR, Tensor]:
+        """The matrix of :meth:`normalized` without self-loops, and these, ``[n_dst, 1]``."""
         csr, scale = self.csr, (self.degrees + 1).rsqrt()
         here = torch.repeat_interleave(
             scale[: self.num_dst], csr.counts(), output_size=csr.num_entries
@@ -165,18 +183,13 @@ class _NormalizedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, adjacency: Adjacency) -> Tensor:
         ctx.adjacency = adjacency
-        weighted, own = adjacency._normalized_weights
+        weighted, own = adjacency.normalized_weights
         return weighted.matmul(x).addcmul_(x[: adjacency.num_dst], own.to(x.dtype))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         adjacency: Adjacency = ctx.adjacency
-        weighted, own = adjacency._normalized_weights
-        if not adjacency.symmetric:
-            weighted = weighted.transposed(adjacency._order())
-        grad_x = weighted.matmul(grad)
-        grad_x[: adjacency.num_dst].addcmul_(grad, own.to(grad.dtype))
-        return grad_x, None
+        return adjacency.back(grad, slice(0, adjacency.num_src)), None
 
 
 class _Pick(torch.autograd.Function):

@@ -109,7 +109,7 @@ class GCNConv(Conv):
     def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
         # Of a block whose destinations are few, these are what is multiplied.
         if 2 * adjacency.num_dst < adjacency.num_src and math.isfinite(x.message_width):
-            out: Tensor = self.lin(adjacency.normalized(x.dense()))
+            out: Tensor = self.lin(x.around(adjacency))
             return out if self.bias is None else out.add_(self.bias)
         return super().forward(x, adjacency)
 

@@ -17,7 +17,7 @@ from maskgae.nn.activations import ELU, activation
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import CONVS, Conv, GCNConv
 from maskgae.nn.linear import glorot
-from maskgae.nn.wide import wide_layer
+from maskgae.nn.wide import Spare, WideLayer
 
 
 class Encoder(nn.Module):
@@ -57,6 +57,11 @@ class Encoder(nn.Module):
         self.norms = nn.ModuleList(_norm(config.norm, width) for width in widths)
         self.activations = nn.ModuleList(activation(config.activation) for _ in widths)
         self.widths = widths
+        self.spare = Spare()
+
+    def train(self, mode: bool = True) -> Encoder:
+        self.spare.clear()
+        return super().train(mode)
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draws all weights anew."""
@@ -106,8 +111,8 @@ class Encoder(nn.Module):
             if self._is_wide(level, x, adjacency):
                 conv: Any = self.convs[level]
                 norm: Any = self.norms[level]
-                rows = adjacency.normalized(x.dense())
-                x = DenseFeatures(wide_layer(rows, conv.lin.weight, norm, rate, after))
+                rows = x.around(adjacency)
+                x = WideLayer(rows, conv.lin.weight, norm, rate, after, self.spare)
             else:
                 x = DenseFeatures(self.finish(level, self.convs[level](x, adjacency)))
                 x = x if after is None else x.dropout(rate, after)
@@ -123,8 +128,8 @@ class Encoder(nn.Module):
             and all(type(part) is kind for part, kind in zip(parts, kinds, strict=True))
             and x.message_width < width
             and adjacency.num_dst * width >= LARGE
-            and x.dense().device.type == "cpu"
-            and not x.dense().requires_grad
+            and isinstance(x, DenseFeatures)
+            and x.fixed
         )
 
     def layer(
