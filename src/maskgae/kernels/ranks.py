@@ -27,10 +27,10 @@ def partner_ranks(
         own, asked = scores[row[query]], partner[query]
         end, found = ends[row[query]], own[asked]
         above, beside, odd = 0, 0, 0
-        for score in own:
-            above += score > found
-            beside += score == found
-            odd += score != score
+        for node in range(own.size):  # a range, which is worked through many at a time
+            above += own[node] > found
+            beside += own[node] == found
+            odd += own[node] != own[node]
         if end != asked:
             above -= own[end] > found
             beside -= own[end] == found
