@@ -57,7 +57,11 @@ class MaskConfig:
 class EncoderConfig:
     """The network that turns the visible graph into node embeddings."""
 
-    kind: str = setting("gcn", "graph convolution", choices=("gcn", "sage", "gat"))
+    kind: str = setting(
+        "gcn",
+        "graph convolution; none: no network, the joined inputs and the rules alone",
+        choices=("gcn", "sage", "gat", "none"),
+    )
     layers: int = setting(2, "number of layers", low=1, high=100)
     hidden: int = setting(128, "width of every layer but the last", low=1)
     dim: int = setting(64, "width of the last layer", low=1)
@@ -251,6 +255,7 @@ class Settings:
                 raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
             result = _set(result, key, _RULES[key].checked(value))
         _check_grid(result.probe)
+        _check_network(result)
         return result
 
     def changed(self) -> dict[str, Any]:
@@ -319,6 +324,16 @@ def _set(settings: Settings, key: str, value: Any) -> Settings:
     if not head:
         return replace(settings, **{name: value})
     return replace(settings, **{head: replace(getattr(settings, head), **{name: value})})
+
+
+def _check_network(settings: Settings) -> None:
+    scored, read_out = settings.scorer.kind, settings.embedding.parts
+    if settings.encoder.kind == "none" and (scored, read_out) != ("combined", "both"):
+        raise InputError(
+            f"encoder.kind=none leaves the rules and the inputs, but scorer.kind = {scored} and "
+            f"embedding.parts = {read_out}: set scorer.kind=combined and embedding.parts=both, as "
+            "'maskgae fit --quick' does"
+        )
 
 
 def _check_grid(probe: ProbeConfig) -> None:

@@ -88,6 +88,13 @@ def fit(
     missing: MissingRule = "error",
     read: Reading = None,
     dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="No network: rules and smoothed features, in seconds.",
+        ),
+    ] = False,
     mask: MaskKind = None,
     preset: PresetName = None,
     holdout: Annotated[
@@ -143,6 +150,7 @@ def fit(
                 values,
                 preset=preset,
                 dim=dim,
+                quick=quick,
                 holdout=True if holdout is None else holdout,
                 batch_pairs=batch_pairs,
                 start=start,

@@ -10,6 +10,7 @@ from typing import Any
 from maskgae.cli import screen
 from maskgae.cli.signals import Signals, resume_command
 from maskgae.run import Callback, Plan, Run, Source
+from maskgae.run.gains import gains
 
 #: What the parts of a fit are called when it tells how long they took.
 PARTS = {"reading": "reading", "training": "training", "scoring": "scoring", "page": "page"}
@@ -86,10 +87,12 @@ class FitProgress(Callback):
             screen.out.print(f"{folder} is complete: nothing to do", soft_wrap=True)
             return
         self.on_part("end")
-        if not self.quiet:
-            rate = run.record["facts"]["pairs_per_s"]
+        rate = run.record["facts"].get("pairs_per_s")
+        if not self.quiet and rate is not None:
             screen.out.print(f"trained on {rate:,.0f} edges per second", soft_wrap=True)
         if run.metrics:
             screen.show_record(run.record, self.tasks, self.seconds)
+        for line in gains(run.record):
+            screen.out.print(line, soft_wrap=True)
         page = screen.plain(run.folder / "report.html")
         screen.out.print(f"run folder: {folder} · the page: {page}", soft_wrap=True)

@@ -32,7 +32,7 @@ from maskgae.evaluation.method import (
 )
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.rules import link_heuristics
-from maskgae.evaluation.scorer import NETWORK, Columns, Scorer
+from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer
 from maskgae.evaluation.scorer_fit import fit_scorers
 
 #: Above this many nodes nothing is ranked among all of them, and no rules are combined.
@@ -99,9 +99,13 @@ def link_task(
     fitted = method.fit(split.train, validation, stream, on_epoch)
     trained = time.perf_counter()
     scorers = fitted_scorers(fitted, split, kept, stream.at("scorer"))
-    before, told = untrained(split.train, stream), dict[str, Any]()
+    before, told = None, dict[str, Any]()
+    if settings.encoder.kind != "none":
+        before = untrained(split.train, stream)
     if ground.graph.num_nodes > RANKED_NODES:
-        rows = {name: ground.contest.row(s) for name, s in _scores(fitted, before, ground)}
+        scorer = scorers["method"]
+        found = _scores(fitted, before, scorer, ground)
+        rows = {name: ground.contest.row(scores) for name, scores in found}
     else:
         rows, told = _rows(fitted, before, scorers, ground)
     outcome = Outcome(
@@ -129,11 +133,13 @@ def fitted_scorers(
     columns = Columns.of(split.train, opened(fitted, split.train))
     known = joined(split.train, split.val, None)
     combined, rules = fit_scorers(columns, kept, known, stream)
+    if columns.network is None:
+        return {"method": combined}
     return {"method": combined, "network": Scorer.bare(), "rules": rules}
 
 
 def _rows(
-    fitted: FittedScores, before: Network, scorers: Mapping[str, Scorer], ground: Ground
+    fitted: FittedScores, before: Network | None, scorers: Mapping[str, Scorer], ground: Ground
 ) -> tuple[dict[str, Metrics], dict[str, Any]]:
     """Every row of the table, ranking included, and what to expect of the method's.
 
@@ -143,7 +149,7 @@ def _rows(
     combined = scorers["method"].kind != NETWORK or len(scorers) > 1
     names = shown_rules(messages) if combined else ()
     columns = Columns.of(messages, opened(fitted, messages), names)
-    z = F.normalize(before.embed(messages), dim=1)
+    z = None if before is None else F.normalize(before.embed(messages), dim=1)
     rows, told = ground.asked(Board(columns, scorers, z), ends)
     if not combined:
         last = rows.pop("untrained")
@@ -151,12 +157,19 @@ def _rows(
     return rows, told
 
 
-def _scores(fitted: Scores, before: Network, ground: Ground) -> Iterator[tuple[str, Tensor]]:
+def _scores(
+    fitted: Scores, before: Network | None, scorer: Scorer, ground: Ground
+) -> Iterator[tuple[str, Tensor]]:
     """Scores of the pairs alone, where ranking among all nodes would take too long."""
     messages, pairs = ground.messages, ground.contest.pairs
-    yield "method", fitted.score(messages, pairs)
+    if scorer.kind == NETWORK:
+        yield "method", fitted.score(messages, pairs)
+    else:
+        yield "method", PairScorer.of(scorer, messages, opened(fitted, messages)).pairs(pairs)
     for name, values in link_heuristics(messages, pairs).items():
         yield name, torch.from_numpy(values)
+    if before is None:
+        return
     nodes, place = torch.unique(pairs, return_inverse=True)
     yield "untrained", products(F.normalize(before.embed(messages, nodes), dim=1), place)
 
@@ -168,6 +181,8 @@ def selection_pairs(
     validation = validation_pairs(split, settings)
     if validation is None or settings.scorer.kind != "combined":
         return validation, None
+    if settings.encoder.kind == "none":  # no epoch to choose
+        return None, validation
     return validation.halves(Stream(settings.seed).at("halves"))
 
 

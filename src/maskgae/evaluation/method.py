@@ -115,8 +115,8 @@ def row_scores(scores: PairScores, nodes: Tensor, incoming: bool) -> Tensor:
 
 @runtime_checkable
 class Opens(Protocol):
-    def on(self, graph: Graph) -> PairScores:
-        """The scores with a graph's edges as messages."""
+    def on(self, graph: Graph) -> PairScores | None:
+        """The scores with a graph's edges as messages; none where nothing was trained."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +137,8 @@ class _Asked:
         return self.pairs(pairs).view(nodes.numel(), count)
 
 
-def opened(fitted: Scores, graph: Graph) -> PairScores:
-    """The scores of what was fitted on one message graph."""
+def opened(fitted: Scores, graph: Graph) -> PairScores | None:
+    """The scores of what was fitted on one message graph; none where nothing was trained."""
     return fitted.on(graph) if isinstance(fitted, Opens) else _Asked(fitted, graph)
 
 

@@ -125,8 +125,10 @@ def node_task(
     started = time.perf_counter()
     fitted = method.fit(split.train, validation_pairs(split, settings), stream, on_epoch)
     trained = time.perf_counter()
-    before = untrained(graph, stream).embed(graph)
-    sanity = {**judge.feature_rows, "untrained": judge.embedding(before.numpy())}
+    sanity = dict(judge.feature_rows)
+    if settings.encoder.kind != "none":
+        before = untrained(graph, stream).embed(graph)
+        sanity["untrained"] = judge.embedding(before.numpy())
     return Outcome(
         seed=settings.seed,
         metrics=judge.fitted(fitted),

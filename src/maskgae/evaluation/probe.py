@@ -90,7 +90,7 @@ def _logistic(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    x = _scaled(x)
+    x = _spanned(_scaled(x))
     # From one penalty to the next, weaker one, the weights start where they were. The default
     # tolerance, 1e-4, stops after one step where the penalty is strong.
     model = LogisticRegression(warm_start=True, tol=1e-5, max_iter=20_000)
@@ -190,6 +190,22 @@ def _scaled(x: Parts) -> Parts:
         spread = (x["train"] ** 2).sum() / train.shape[0]
     scale = np.sqrt(spread) if spread > 0 else 1.0
     return {name: rows / scale for name, rows in x.items()}
+
+
+def _spanned(x: Parts) -> Parts:
+    """All rows in the space that the training rows span, where these are fewer than columns.
+
+    The penalised weights lie in that space, so predictions stay as they are.
+    """
+    count, width = x["train"].shape
+    if count >= width:
+        return x
+    left, lengths, _ = np.linalg.svd(_dense(x["train"] @ x["train"].T))
+    kept = lengths > 1e-12 * lengths[0]
+    if not kept.any():
+        return x
+    basis = x["train"].T @ (left[:, kept] / np.sqrt(lengths[kept]))
+    return {name: np.asarray(rows @ basis) for name, rows in x.items()}
 
 
 def _dense(rows: Any) -> NDArray[Any]:

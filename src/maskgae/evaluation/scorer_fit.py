@@ -86,6 +86,9 @@ def fit_scorers(
     else:
         facts |= queries.cross_fitted(stream.at("halves"), NETWORK in names)
     own = [place for place, name in enumerate(names) if name != NETWORK]
+    if NETWORK not in names:
+        alone = calibrated(queries.scorer(names, own, few, facts), columns, validation)
+        return alone, alone
     rules = queries.scorer(names, own, few, {})
     if not few and facts["combined"] <= facts.get(NETWORK, -1.0):
         return calibrated(Scorer.bare(**facts), columns, validation), rules

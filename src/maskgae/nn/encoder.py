@@ -41,7 +41,7 @@ class Encoder(nn.Module):
 
     def __init__(self, in_channels: int, config: EncoderConfig, num_nodes: int = 0) -> None:
         super().__init__()
-        if in_channels + config.node_embedding == 0:
+        if in_channels + config.node_embedding == 0 and config.kind != "none":
             raise InputError(
                 "the graph has no features: give some, or set encoder.node_embedding to the width "
                 "of a learnable embedding per node, such as 128"
@@ -49,7 +49,7 @@ class Encoder(nn.Module):
         self.config = config
         self.in_channels = in_channels
         self.embedding: nn.Parameter | None = None
-        if config.node_embedding:
+        if config.node_embedding and config.kind != "none":
             self.embedding = nn.Parameter(torch.zeros(num_nodes, config.node_embedding))
         convs = _convs(in_channels + config.node_embedding, config)
         widths = [conv.heads * conv.out_channels for conv in convs]
@@ -155,6 +155,8 @@ def readout(parts: Sequence[Tensor], normalize: str) -> Tensor:
 
 
 def _convs(in_channels: int, config: EncoderConfig) -> list[Conv]:
+    if config.kind == "none":
+        return []
     attention = config.kind == "gat"
     if attention and config.layers > 1 and config.hidden % config.heads:
         raise InputError(

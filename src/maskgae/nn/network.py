@@ -15,7 +15,7 @@ from maskgae.base.settings import Settings
 from maskgae.data.features import Features
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
-from maskgae.nn.decoders import MLP, Ends, pair_decoder
+from maskgae.nn.decoders import MLP, Dot, Ends, pair_decoder
 from maskgae.nn.encoder import Encoder, readout
 from maskgae.nn.layerwise import filled, layer_outputs, smoothed
 from maskgae.nn.losses import degree_loss, loss_of, pair_logits, pair_loss
@@ -73,16 +73,22 @@ class MaskGAENet(nn.Module):
         super().__init__()
         self.settings = settings
         self.encoder = Encoder(in_channels, settings.encoder, num_nodes)
-        width = self.encoder.widths[-1]
-        self.decoder = pair_decoder(width, settings.decoder)
-        self.ends = Ends(width) if directed else None
-        self.degree_decoder = MLP(width, settings.decoder) if settings.objective.alpha else None
+        width = self.encoder.widths[-1] if self.has_layers else 0
+        self.decoder = pair_decoder(width, settings.decoder) if width else Dot()
+        self.ends = Ends(width) if directed and width else None
+        degrees = width and settings.objective.alpha
+        self.degree_decoder = MLP(width, settings.decoder) if degrees else None
         self.reset_parameters(Stream(settings.seed, ("weights",)))
 
     @classmethod
     def for_graph(cls, graph: Graph, settings: Settings) -> MaskGAENet:
         """A network of the right size for a graph."""
         return cls(graph.num_inputs, settings, graph.num_nodes, graph.directed)
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether there is anything to train; not where ``encoder.kind`` is ``none``."""
+        return bool(self.encoder.widths)
 
     def reset_parameters(self, stream: Stream) -> None:
         """Draws all weights anew."""
@@ -156,6 +162,8 @@ class MaskGAENet(nn.Module):
             graph: whose edges are the messages.
             nodes: whose rows are wanted, ``[n]`` ascending; of all nodes where it is ``None``.
         """
+        if not self.has_layers:
+            return []
         embedding = self.encoder.embedding
         if embedding is not None and embedding.shape[0] != graph.num_nodes:
             raise InputError(

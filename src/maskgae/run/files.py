@@ -224,7 +224,8 @@ def _load_net(graph: Graph, settings: Settings, folder: Path) -> MaskGAENet:
     """
     state, path = load_weights(folder), folder / MODEL
     layers = settings.encoder.layers + settings.decoder.layers
-    if layers > len(state) + 1:  # a layer has weights, but for a decoder without any
+    trained = settings.encoder.kind != "none"
+    if trained and layers > len(state) + 1:  # a layer has weights, but for a decoder without any
         raise InputError(f"{path} does not fit the settings beside it: they have {layers} layers")
     with torch.device("meta"):
         net = MaskGAENet.for_graph(graph, settings)

@@ -9,6 +9,7 @@ folder, the training leaves checkpoints there and the run is written to it with 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +46,8 @@ from maskgae.training import FittedMaskGAE, MaskGAEMethod
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.parallel import RankedCheckpoints, Ranks, launched, restarted
 
+#: What ``quick`` sets.
+QUICK = {"scorer.kind": "combined", "embedding.parts": "both", "encoder.kind": "none"}
 #: Columns of the features that are made from a graph without any.
 STRUCTURAL_WIDTH = 128
 
@@ -55,6 +58,7 @@ def fit(
     *,
     preset: str | None = None,
     dim: int | None = None,
+    quick: bool = False,
     holdout: bool | float | LinkSplit = True,
     batch_pairs: int | None = None,
     start: str | Path | None = None,
@@ -74,6 +78,8 @@ def fit(
             complete settings, which are taken as they are.
         preset: named settings to start from, instead of those that suit the graph.
         dim: number of columns that come out.
+        quick: whether to leave the network out: rules weighted on held-out edges score pairs, and
+            the joined inputs are the embedding. It takes seconds.
         holdout: whether to hold out edges for stopping and for the test, or the share to test on;
             with 0 or ``False``, all edges are trained on for the given epochs. A split of the
             source's graph is taken as it is.
@@ -95,6 +101,8 @@ def fit(
     check_device(device)
     _check_wishes(settings, preset or dim, None if folder else resume or force)
     settings, holdout = _with_share(settings, holdout)
+    if quick:
+        settings = _without_network(settings, holdout, start)
     place = None if folder is None else Path(folder)
     if restarted() and place is not None:  # torchrun has lost a rank and started all again
         force = force and folders.may_start_again(place)
@@ -147,6 +155,21 @@ def _with_share(settings: Any, holdout: Any) -> tuple[Any, bool | LinkSplit]:
     if isinstance(settings, Settings):
         return settings.updated(share), True
     return {**dict(settings or {}), **share}, True
+
+
+def _without_network(settings: Any, holdout: bool | LinkSplit, start: Any) -> Any:
+    """Settings without a network; refuses what only a network could do."""
+    if not holdout:
+        raise InputError(
+            "quick weighs rules on held-out edges, and holdout = 0 leaves none: give a share such "
+            "as 0.1; answers are given with all edges in any case"
+        )
+    if start is not None or "WORLD_SIZE" in os.environ:
+        what = "torchrun shares" if start is None else "--from starts"
+        raise InputError(f"{what} the training of a network, and quick has none: leave one out")
+    if isinstance(settings, Settings):
+        return settings.updated(QUICK)
+    return {**dict(settings or {}), **QUICK}
 
 
 def _source(given: Any) -> Source:

@@ -44,12 +44,14 @@ class Plan:
 
     def __str__(self) -> str:
         config = self.settings.training
+        sizes = f"about {show_size(self.needed)} of {show_size(self.available)} available"
+        if self.settings.encoder.kind == "none":
+            return f"memory: {sizes}; no network: the rules and the joined inputs"
         how = "the whole graph at once"
         if config.batch_pairs:
             how = f"batches of {config.batch_pairs:,} pairs"
         if config.fanouts:
             how += f" with {_words(config.fanouts)} neighbours sampled per hop"
-        sizes = f"about {show_size(self.needed)} of {show_size(self.available)} available"
         here = ranks()
         shared = "" if here.alone else f", shared by {here.world} ranks"
         return f"memory: {sizes}; training on {how}{shared}"
@@ -117,6 +119,9 @@ def _choices(
 ) -> Iterator[Settings]:
     """What to try, the dearest first."""
     config = settings.training
+    if settings.encoder.kind == "none":
+        yield settings
+        return
     if batch_pairs:
         yield with_batches(graph, settings, batch_pairs, given)
         return

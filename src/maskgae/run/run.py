@@ -29,7 +29,7 @@ from maskgae.run.nearest import Nearest
 from maskgae.run.page import write_report
 from maskgae.run.source import Source
 from maskgae.run.why import Why, why
-from maskgae.training.logits import PairLogits
+from maskgae.training.logits import logits_on
 from maskgae.training.maskgae import embedded
 
 
@@ -125,8 +125,8 @@ class Run:
 
     @property
     def z(self) -> Tensor:
-        """What the decoders read: the last layer's output, ``[N, d]``."""
-        return self.layers[-1]
+        """What the decoders read: the last layer's output, ``[N, d]``, or the embedding."""
+        return self.layers[-1] if self.layers else torch.from_numpy(self.embedding)
 
     @cached_property
     def split(self) -> LinkSplit | None:
@@ -145,15 +145,23 @@ class Run:
     @cached_property
     def pair_scores(self) -> PairScorer:
         """Scores of pairs and rows with all edges for message passing."""
-        return PairScorer.of(self.scorer, self.graph, PairLogits.of(self.net, self.z))
+        return PairScorer.of(self.scorer, self.graph, logits_on(self.net, self.layers))
+
+    def scores_on(self, messages: Graph) -> PairScorer:
+        """Scores of pairs and rows with other edges of the same nodes for message passing."""
+        logits = logits_on(self.net, self.net.encode(messages))
+        return PairScorer.of(self.scorer, messages, logits)
+
+    def vectors_on(self, messages: Graph) -> NDArray[np.float32]:
+        """Embeddings of all nodes with other edges for message passing, ``[N, D]``."""
+        layers = self.net.encode(messages)
+        return np.asarray(embedded(self.net, self.readout, messages, layers).cpu())
 
     def test_scores(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Probabilities of the test's edges and negative samples, as the test scored them."""
         if self.split is None:
             return None
-        messages = self.split.messages(self.settings.split.message_edges)
-        logits = PairLogits.of(self.net, self.net.encode(messages)[-1])
-        scores = PairScorer.of(self.scorer, messages, logits)
+        scores = self.scores_on(self.split.messages(self.settings.split.message_edges))
         parts = (self.split.test, self.split.test_negatives)
         positive, negative = (scores.probability(pairs).numpy() for pairs in parts)
         return positive, negative

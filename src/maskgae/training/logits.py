@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -47,3 +48,8 @@ class PairLogits:
         if incoming:
             return row_logits(self.z, self.decoder, ends + self.targets, others)
         return row_logits(self.z, self.decoder, ends, others + self.targets)
+
+
+def logits_on(net: MaskGAENet, layers: Sequence[Tensor]) -> PairLogits | None:
+    """A network's logits from its layers' outputs; none where it has no layers."""
+    return PairLogits.of(net, layers[-1]) if layers else None

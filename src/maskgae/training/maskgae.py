@@ -16,7 +16,7 @@ from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.nn.network import MaskGAENet
 from maskgae.nn.readout import Readout
 from maskgae.training.checkpoint import Checkpoints
-from maskgae.training.logits import PairLogits
+from maskgae.training.logits import PairLogits, logits_on
 from maskgae.training.loop import Trainer
 from maskgae.training.state import TrainingState
 
@@ -35,13 +35,15 @@ class FittedMaskGAE:
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         return self.net.score(graph, pairs)
 
-    def on(self, graph: Graph) -> PairLogits:
-        return PairLogits.of(self.net, self.net.encode(graph)[-1])
+    def on(self, graph: Graph) -> PairLogits | None:
+        return logits_on(self.net, self.net.encode(graph))
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the masks really hid, how long it trained and which epoch was kept."""
         history = self.state.history
+        if not history:  # nothing was trained
+            return {}
         return {
             "hidden_share": statistics.fmean(row["hidden_share"] for row in history),
             "visible_targets": statistics.fmean(row["visible_targets"] for row in history),
@@ -86,7 +88,9 @@ class MaskGAEMethod:
         on_epoch: OnEpoch | None = None,
     ) -> FittedMaskGAE:
         net = self.untrained(graph, stream)
-        state = Trainer(net, graph, validation, stream, on_epoch, self.checkpoints).run()
+        state = TrainingState()
+        if net.has_layers:
+            state = Trainer(net, graph, validation, stream, on_epoch, self.checkpoints).run()
         config, readout = self.settings.embedding, None
         if config.parts == "both":
             layers = net.encode(graph)

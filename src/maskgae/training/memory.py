@@ -97,8 +97,10 @@ def block_sizes(graph: Graph, settings: Settings) -> tuple[list[float], list[flo
 
 def update_memory(graph: Graph, settings: Settings) -> float:
     """Bytes that one update holds at its peak."""
-    sizes, entries = block_sizes(graph, settings)
     config = settings.encoder
+    if config.kind == "none":
+        return 0.0
+    sizes, entries = block_sizes(graph, settings)
     widths = [config.hidden] * (config.layers - 1) + [config.dim]
     # Sizes go from the seeds outwards, widths from the features inwards.
     outputs = sum(n * w for n, w in zip(sizes[-2::-1], widths, strict=True))
@@ -111,6 +113,8 @@ def fit_memory(graph: Graph, settings: Settings) -> float:
     """Bytes that a fit takes beyond what is resident, at its peak."""
     config, nodes = settings.encoder, graph.num_nodes
     widths = config.hidden * (config.layers - 1) + config.dim
+    if config.kind == "none":  # the joined inputs, side by side
+        widths = 512
     columns = widths if settings.embedding.layers == "all" else config.dim
     outputs = min(2 * nodes * widths, 2 * AT_ONCE) + min(nodes * columns, AT_ONCE)
     held, evaluated = (50, 60) if graph.pairs.dtype == torch.int32 else (80, 150)

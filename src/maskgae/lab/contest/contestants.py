@@ -28,7 +28,6 @@ from maskgae.lab.contest.exam import Exam
 from maskgae.lab.contest.products import best_products
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.fit import fit
-from maskgae.training.logits import PairLogits
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +111,11 @@ def fitted(title: str, **settings: Any) -> Contestant:
         run = fit(unlabelled, {**given, "seed": exam.stream.seed}, holdout=exam.split)
         assert run.split is not None
         messages = run.split.train
-        logits = PairLogits(run.net.encode(messages)[-1], run.net.decoder)
-        scores = PairScorer.of(run.scorer, messages, logits)
+        scores = run.scores_on(messages)
         facts = {"training_s": run.record["time_s"]["train"], **run.record["facts"]}
-        embedding = run.net.embed(messages).cpu().numpy()
-        return Entered(scores, embedding, facts, {"network": logits})
+        network = scores.columns.network
+        parts = {} if network is None else {"network": network}
+        return Entered(scores, run.vectors_on(messages), facts, parts)
 
     return Contestant(title, enter, given, "fit")
 
