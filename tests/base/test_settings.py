@@ -119,7 +119,7 @@ def test_updating_makes_a_copy_in_which_later_values_win() -> None:
     seed=st.integers(0, 2**63),
     p=st.floats(0, 1, exclude_min=True, exclude_max=True),
     decay=st.floats(0, 1e300),
-    kind=st.sampled_from(choices("encoder.kind")),
+    kind=st.sampled_from([kind for kind in choices("encoder.kind") if kind != "none"]),
     grid=st.lists(st.floats(0, 1e9, exclude_min=True), min_size=1, max_size=4),
 )
 def test_toml_round_trip(

@@ -10,10 +10,11 @@ from scipy import stats
 from torch import Tensor
 
 from maskgae.base.rng import hash_uniform, stream
-from maskgae.base.settings import EncoderConfig, choices
+from maskgae.base.settings import EncoderConfig
 from maskgae.data import Features, Graph, as_features
 from maskgae.nn import Adjacency, Encoder, Sampler, blocks
 from maskgae.nn.blocks import ALL, transpose_order, visible_degrees
+from maskgae.nn.convs import CONVS
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -46,7 +47,7 @@ def dense_features() -> Features:
 
 
 @pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("kind", choices("encoder.kind"))
+@pytest.mark.parametrize("kind", tuple(CONVS))
 def test_all_neighbours_give_what_the_whole_graph_gives(kind: str, weights: bool) -> None:
     graph, net, x = graph_of(weights), encoder(kind).eval(), dense_features()
     visible, seeds = some_visible(graph), torch.tensor([63, 5, 0, 17, 40])
@@ -58,7 +59,7 @@ def test_all_neighbours_give_what_the_whole_graph_gives(kind: str, weights: bool
 
 
 @pytest.mark.parametrize("features", ["dense", "sparse", "learnt"])
-@pytest.mark.parametrize("kind", choices("encoder.kind"))
+@pytest.mark.parametrize("kind", tuple(CONVS))
 def test_gradients_equal_those_of_the_whole_graph(kind: str, features: str) -> None:
     x = dense_features()
     if features == "sparse":

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from maskgae.base.settings import Settings, choices
+from maskgae.base.settings import Settings
 from maskgae.data import Graph
 from maskgae.nn import Adjacency, layerwise
 from maskgae.nn import network as model
+from maskgae.nn.convs import CONVS
 from maskgae.nn.network import MaskGAENet
 
 NODES = 60
@@ -47,7 +48,7 @@ def chunked(monkeypatch: pytest.MonkeyPatch, numbers: int = 300, in_memory: int 
     monkeypatch.setattr(layerwise, "IN_MEMORY", in_memory)
 
 
-@pytest.mark.parametrize("kind", choices("encoder.kind"))
+@pytest.mark.parametrize("kind", tuple(CONVS))
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("numbers", [1, 300, 10**6])

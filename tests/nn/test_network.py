@@ -8,17 +8,18 @@ import torch
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
-from maskgae.base.settings import Settings, choices
+from maskgae.base.settings import Settings
 from maskgae.data import Graph
 from maskgae.masking import draw_mask
 from maskgae.nn import Adjacency
+from maskgae.nn.convs import CONVS
 from maskgae.nn.layerwise import smoothed
 from maskgae.nn.losses import LOSSES, degree_loss
 from maskgae.nn.network import MaskGAENet, Step
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
-KINDS = choices("encoder.kind")
+KINDS = tuple(CONVS)
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from maskgae.base.settings import Settings, choices
+from maskgae.base.settings import Settings
 from maskgae.data import Graph
 from maskgae.nn import Adjacency, layerwise
+from maskgae.nn.convs import CONVS
 from maskgae.nn.network import MaskGAENet
 from maskgae.training.batch_norm import reestimate
 
 
-@pytest.mark.parametrize("kind", choices("encoder.kind"))
+@pytest.mark.parametrize("kind", tuple(CONVS))
 def test_statistics_are_those_of_the_whole_graph(
     kind: str, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

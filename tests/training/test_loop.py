@@ -14,6 +14,7 @@ from maskgae.data import DenseFeatures, Graph
 from maskgae.data.splits import LinkSplit
 from maskgae.evaluation import auc
 from maskgae.evaluation.method import Validation
+from maskgae.nn.convs import CONVS
 from maskgae.nn.network import MaskGAENet
 from maskgae.training import Trainer
 
@@ -48,7 +49,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 
 VARIANTS: list[dict[str, Any]] = [
-    *({"encoder__kind": kind} for kind in choices("encoder.kind")),
+    *({"encoder__kind": kind} for kind in tuple(CONVS)),
     *({"objective__loss": loss, "objective__negatives": 2} for loss in choices("objective.loss")),
     {"objective__loss": "softmax", "objective__corrupt": "mixed", "objective__temperature": 0.5},
     {"mask__kind": "none"},

@@ -9,8 +9,9 @@ import torch
 
 from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
-from maskgae.base.settings import Settings, choices
+from maskgae.base.settings import Settings
 from maskgae.data import Graph
+from maskgae.nn.convs import CONVS
 from maskgae.nn.network import MaskGAENet, Step
 from maskgae.training.parallel import Ranks
 from maskgae.training.steps import Steps, ahead, fanouts_by_hop
@@ -146,7 +147,7 @@ def nodes_of(step: Step, graph: Graph) -> torch.Tensor:
     return (step.x.dense().unsqueeze(1) == graph.features.dense()).all(-1).nonzero()[:, 1]
 
 
-@pytest.mark.parametrize("kind", choices("encoder.kind"))
+@pytest.mark.parametrize("kind", tuple(CONVS))
 def test_a_step_on_blocks_learns_what_one_on_the_whole_graph_does(graph: Graph, kind: str) -> None:
     values = {
         "encoder__kind": kind,
