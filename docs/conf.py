@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import maskgae
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
-
-import maskgae
 
 project = "maskgae"
 version = release = maskgae.__version__
