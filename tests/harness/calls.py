@@ -24,9 +24,9 @@ from typing import Any
 
 #: What the commands would import themselves, and late.
 LATE = (
-    *(f"maskgae.cli.{name}" for name in ("own", "ingest", "show", "progress")),
+    *(f"maskgae.cli.{name}" for name in ("own", "ask", "ingest", "show", "progress")),
     *(f"maskgae.lab.cli.{name}" for name in ("demo", "evaluate", "reproduce", "tune", "analyze")),
-    *(f"maskgae.lab.cli.{name}" for name in ("ablate", "settings")),
+    *(f"maskgae.lab.cli.{name}" for name in ("ablate", "settings", "contest")),
     *("maskgae.estimator", "maskgae.run.page", "maskgae.report.page", "maskgae.lab.suites"),
     *("maskgae.lab.analysis", "maskgae.store.ingest", "maskgae.datasets.generated_store"),
     *("torch._dynamo", "sklearn.manifold", "sklearn.linear_model", "plotly.offline"),

@@ -10,6 +10,7 @@ traceback, a warning, a death, a hang, or an error of several lines.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 import time
@@ -96,6 +97,7 @@ SHORT = {
     "reproduce": ("--no-run", "--results", "NEW", "--document", "PAGE"),
     "ablate": ("--no-run", "--results", "NEW", "--charts", "NEW"),
     "tune": ("--results", "NEW", "--seeds", "1", "--set", "training.max_steps=1", "--jobs", "1"),
+    "contest": ("--no-run", "--results", "NEW"),
     "analyze": ("--seeds", "1", "--sample", "10"),
 }
 #: Verbs that compute on a graph of their own for long: most calls of them are not worth it.
@@ -177,6 +179,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=2000, help="how many (default 2000)")
     parser.add_argument("--first", type=int, default=0, help="the first number (default 0)")
     parser.add_argument("--only", type=int, help="this number alone")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no longer than this")
     parser.add_argument("--json", type=Path, help="keep the figures here")
     options = parser.parse_args()
     warm_up()
@@ -188,6 +191,8 @@ def main() -> int:
         home = Path(name)
         furnish(home)
         for number in numbers if options.only is None else [options.only]:
+            if time.monotonic() - started > 60 * options.minutes:
+                break
             asked, ended = tried(number, home, known, keys)
             verb = next(
                 (v for v in known if asked.words[: v.count(" ") + 1] == tuple(v.split())), ""

@@ -5,17 +5,18 @@
 Commands run in forks of this process, which has imported everything, and are killed (SIGKILL):
 half of them at a moment drawn uniformly from the time that they take, half at a random flush of a
 file or folder, where one is written and not yet renamed, or renamed and not yet safe. Other runs
-end in the middle of a write, when a file grows beyond a random size (RLIMIT_FSIZE), or are sent
-SIGINT or SIGTERM, which they may answer. After each of these every file under a final name must be
-whole. Then the command is given again, may be killed again, and once it ends all its files must
-equal, byte for byte, those of a run that nobody disturbed. So that they can, clocks stand still in
-the forks.
+end in the middle of a write, when a file grows beyond a random size (RLIMIT_FSIZE), are sent SIGINT
+or SIGTERM, which they may answer, or stand still for a moment (SIGSTOP). After each of these every
+file under a final name must be whole. Then the command is given again, may be killed again, and
+once it ends all its files must equal, byte for byte, those of a run that nobody disturbed. So that
+they can, clocks stand still in the forks.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import os
 import random
 import resource
@@ -43,6 +44,9 @@ PATIENCE = 300
 
 #: How often one run is disturbed, at most, before it may end.
 AT_MOST = 3
+
+#: Seconds for which a command is stopped.
+PAUSE = 0.3
 
 
 def fork(
@@ -164,6 +168,9 @@ class Site:
                 number = fork(self.play(resume), self.log)
                 time.sleep(rng.uniform(0, self.seconds))
                 os.kill(number, each)
+                if each == signal.SIGSTOP:
+                    time.sleep(PAUSE)
+                    os.kill(number, signal.SIGCONT)
             self._after(waited(number), each)
             resume = True
         code = waited(fork(self.play(resume), self.log))
@@ -182,6 +189,8 @@ class Site:
             self.counts["kills"] += code == -sent
             self.counts["amid a write"] += bool(list(self.out.rglob(".*.tmp")))
             self.counts["with checkpoints"] += bool(list(self.out.rglob("checkpoints/epoch-*")))
+        elif sent == signal.SIGSTOP:
+            self.counts["pauses"] += code == 0
         else:
             self.counts["signals"] += code in (128 + sent, -sent)
         if code not in (0, -sent, 128 + sent):
@@ -213,7 +222,9 @@ def differences(wanted: dict[str, bytes], found: dict[str, bytes]) -> list[str]:
     return [name for name in sorted(wanted | found) if wanted.get(name) != found.get(name)]
 
 
-def run(kills: int, seed: int, names: list[str], kept: Path | None = None) -> bool:
+def run(
+    kills: int, seed: int, names: list[str], kept: Path | None = None, minutes: float = math.inf
+) -> bool:
     """Kills as often as asked, over all scenes in turn; whether nothing was lost."""
     rng, started = random.Random(seed), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -226,11 +237,13 @@ def run(kills: int, seed: int, names: list[str], kept: Path | None = None) -> bo
             waited(fork(lambda: scenes.prepare(site.folder), site.log))  # noqa: B023
             site.rehearse()
         while (done := sum(site.counts["kills"] for site in sites)) < kills:
+            if time.perf_counter() - started > 60 * minutes:
+                break
             site = min(sites, key=lambda each: each.counts["kills"])
             site.disturb(rng, [signal.SIGKILL] * min(rng.randint(1, AT_MOST), kills - done))
             site.disturb(rng, [signal.SIGXFSZ])
             if rng.random() < 0.5:
-                site.disturb(rng, [rng.choice((signal.SIGINT, signal.SIGTERM))])
+                site.disturb(rng, [rng.choice((signal.SIGINT, signal.SIGTERM, signal.SIGSTOP))])
     seconds = time.perf_counter() - started
     keep(kept, figures(sites, seconds))
     return report(sites, seconds)
@@ -245,7 +258,7 @@ def figures(sites: list[Site], seconds: float) -> dict[str, Any]:
     return {"scenes": counts, "total": total, "problems": problems, "seconds": round(seconds)}
 
 
-COLUMNS = ("kills", "amid a write", "with checkpoints", "cut writes", "signals", "runs")
+COLUMNS = ("kills", "amid a write", "with checkpoints", "cut writes", "signals", "pauses", "runs")
 
 
 def report(sites: list[Site], seconds: float) -> bool:
@@ -260,8 +273,8 @@ def report(sites: list[Site], seconds: float) -> bool:
             print(f"  {problem}")
     print(f"{'all':16}" + "".join(f"{total[name]:18}" for name in COLUMNS))
     print(
-        f"{total['kills']} kills, {total['cut writes']} cut writes and {total['signals']} other "
-        f"signals in {seconds:.0f} s: "
+        f"{total['kills']} kills, {total['cut writes']} cut writes, {total['signals']} other "
+        f"signals and {total['pauses']} pauses in {seconds:.0f} s: "
         f"{total['differences']} files differ, {total['unreadable']} unreadable files, "
         f"{sum(len(site.problems) for site in sites)} problems"
     )
@@ -273,9 +286,11 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scene", action="append", default=[], help="only this one; repeatable")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no longer than this")
     parser.add_argument("--json", type=Path, help="keep the figures here")
     given = parser.parse_args()
-    sys.exit(0 if run(given.kills, given.seed, given.scene, given.json) else 1)
+    fine = run(given.kills, given.seed, given.scene, given.json, given.minutes)
+    sys.exit(0 if fine else 1)
 
 
 if __name__ == "__main__":

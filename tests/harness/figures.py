@@ -51,7 +51,8 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 def _crash(figures: Figures) -> list[str]:
     total = figures["total"]
     done = f"{total['kills']:,} kills, {total['cut writes']:,} cut writes, "
-    done += f"{total['signals']:,} other signals, {total['runs']:,} runs compared"
+    done += f"{total['signals']:,} other signals, {total['pauses']:,} pauses, "
+    done += f"{total['runs']:,} runs compared"
     found = f"{total['differences']} files differ, {total['unreadable']} unreadable, "
     return ["kills", "`make crash-test`", done, f"{found}{figures['problems']} problems"]
 
@@ -110,7 +111,15 @@ ROWS: dict[str, Callable[[Figures], list[str]]] = {
 
 
 def _scenes(figures: Figures) -> str:
-    columns = ("kills", "amid a write", "with checkpoints", "cut writes", "signals", "runs")
+    columns = (
+        "kills",
+        "amid a write",
+        "with checkpoints",
+        "cut writes",
+        "signals",
+        "pauses",
+        "runs",
+    )
     parts = {**figures["scenes"], "all": figures["total"]}
     rows = [[name, *(f"{counts[c]:,}" for c in columns)] for name, counts in parts.items()]
     return markdown_table(["scene", *columns], rows)

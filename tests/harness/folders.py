@@ -15,20 +15,17 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 from tests.harness.calls import Call, Ended, call, warm_up
 from tests.harness.figures import keep
-from tests.harness.fuzz import TOKENS, changed
+from tests.harness.harms import HARMS
 
 SECONDS, MEGABYTES = 40, 900
 QUICK = ("--set", "training.max_steps=2", "--threads", "1", "--quiet")
@@ -36,7 +33,13 @@ QUICK = ("--set", "training.max_steps=2", "--threads", "1", "--quiet")
 #: What is asked of a folder, ``AT`` being its place, by what it was made from.
 RUN = (
     *("embed AT --out TABLE", "embed AT --edges EDGES --nodes NODES --out TABLE"),
-    *("links AT --out TABLE --top 3", "score AT EDGES --out TABLE", "report AT", "why AT n1 n2"),
+    *(
+        "links AT --out TABLE --top 3",
+        "links AT --nodes-from IDS",
+        "score AT EDGES --out TABLE",
+        "report AT",
+        "why AT n1 n2",
+    ),
     *("similar AT n1", "fit EDGES --nodes NODES --label group --out AT --resume"),
     *("fit EDGES --out AT --force", "fit EDGES --nodes NODES --label group --out NEW --from AT"),
     *("ingest EDGES --nodes NODES --like AT --out NEW", "fit EDGES --out AT"),
@@ -47,8 +50,8 @@ STORE = (
     *("embed RUN --edges AT --out TABLE", "analyze graph --edges AT"),
 )
 #: A run of a store, and a run that was stopped: the same verbs, and going on.
-ON_STORE = (*RUN[:7], "fit STORE --out AT --resume", "fit STORE --out AT --force")
-STOPPED = ("fit EDGES --nodes NODES --label group --out AT --resume", *RUN[8:11])
+ON_STORE = (*RUN[:8], "fit STORE --out AT --resume", "fit STORE --out AT --force")
+STOPPED = ("fit EDGES --nodes NODES --label group --out AT --resume", *RUN[9:12])
 VERBS = {"run": RUN, "store": STORE, "on_store": ON_STORE, "stopped": STOPPED}
 
 
@@ -63,6 +66,7 @@ def furnish(home: Path) -> None:
     rows = enumerate(graph.features.dense().tolist())
     lines = (f"n{i},{x[0]:.3f},{x[1]:.3f},w{i % 5} w{i % 3},c{i % 2}\n" for i, x in rows)
     (home / "nodes.csv").write_text("id,a,b,words,group\n" + "".join(lines))
+    (home / "ids.txt").write_text("n1\nn2\n")
     for words in (
         "fit EDGES --nodes NODES --label group --out AT/run",
         "ingest EDGES --nodes NODES --label group --out AT/store --quiet",
@@ -93,7 +97,12 @@ def _stop_one(home: Path) -> None:
 def _words(text: str, home: Path, place: Path) -> tuple[str, ...]:
     """A command with its places filled in."""
     names = {"EDGES": home / "edges.csv", "NODES": home / "nodes.csv", "TABLE": home / "out.csv"}
-    names |= {"NEW": home / "new", "RUN": home / "good/run", "STORE": home / "good/store"}
+    names |= {
+        "IDS": home / "ids.txt",
+        "NEW": home / "new",
+        "RUN": home / "good/run",
+        "STORE": home / "good/store",
+    }
     words = [str(names.get(word, word)) for word in text.split()]
     words = [word.replace("AT", str(place)) if word.startswith("AT") else word for word in words]
     return (*words, *(QUICK if words[0] == "fit" else ()))
@@ -118,129 +127,9 @@ def _harm(random: Random, place: Path, home: Path) -> str:
     if not files:
         return "nothing left"
     path = random.choice(files)
-    harm = random.choice([*HARMS.values(), *[_edit] * 4, *[_rewrite] * 4])
+    harm = random.choice(HARMS)
     harm(random, path, home)
-    return f"{path.relative_to(place)} {harm.__name__.strip('_')}"
-
-
-def _missing(random: Random, path: Path, home: Path) -> None:
-    path.unlink()
-
-
-def _empty(random: Random, path: Path, home: Path) -> None:
-    path.write_bytes(b"")
-
-
-def _folder(random: Random, path: Path, home: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def _fifo(random: Random, path: Path, home: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def _socket(random: Random, path: Path, home: Path) -> None:
-    path.unlink()
-    here = Path.cwd()
-    os.chdir(path.parent)  # a socket's path is short
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(path.name)
-    os.chdir(here)
-
-
-def _link(random: Random, path: Path, home: Path) -> None:
-    """To a device, to nothing, to itself, or to a file of somebody else."""
-    path.unlink()
-    targets = ("/dev/zero", "/dev/null", "/dev/full", "/nowhere", path.name, home / "bystander")
-    path.symlink_to(random.choice(targets))
-
-
-def _huge(random: Random, path: Path, home: Path) -> None:
-    """Grows to a size that no memory holds, of which the disk has nothing."""
-    os.truncate(path, random.choice([1 << 31, 1 << 40]))
-
-
-def _other(random: Random, path: Path, home: Path) -> None:
-    """Has the content of another file."""
-    others = sorted(other for other in (home / "good").rglob("*") if other.is_file())
-    path.write_bytes(random.choice(others).read_bytes())
-
-
-def _edit(random: Random, path: Path, home: Path) -> None:
-    """Some bytes are others."""
-    path.write_bytes(changed(random, path.read_bytes()[: 1 << 20], [(".bin", bytes(99))]))
-
-
-def _rewrite(random: Random, path: Path, home: Path) -> None:
-    """The content changes and the form stays."""
-    if path.stat().st_size > 1 << 20:
-        return
-    if path.suffix == ".json":
-        _rewrite_json(random, path)
-    elif path.suffix == ".npy":
-        _rewrite_array(random, path)
-    elif path.suffix in (".toml", ".csv"):
-        lines = path.read_bytes().split(b"\n")
-        row = random.randrange(len(lines))
-        key, equals, _ = lines[row].partition(b"=" if path.suffix == ".toml" else b",")
-        lines[row] = key + equals + random.choice(TOKENS)
-        path.write_bytes(b"\n".join(lines))
-    else:
-        _edit(random, path, home)
-
-
-VALUES: tuple[Any, ...] = (
-    *(None, True, -1, 0, 2**31, 2**63, 10**30, 1e308, "", "x" * 9999, [], {}, [[[]]], {"a": 1}),
-    *("../../bystander", "/dev/zero", "\x1b[2J", "[red]", [None], [-1], {"": {}}, "nan"),
-)
-
-
-def _rewrite_json(random: Random, path: Path) -> None:
-    """Another value at some place of a document."""
-    document = json.loads(path.read_text())
-    owner, key, value = None, None, document
-    while isinstance(value, dict | list) and value and (owner is None or random.random() < 0.7):
-        owner, key = (
-            value,
-            random.choice(list(value) if isinstance(value, dict) else range(len(value))),
-        )
-        value = owner[key]
-    if owner is None:
-        document = random.choice(VALUES)
-    elif isinstance(owner, dict) and random.random() < 0.3:
-        owner.pop(key)
-    else:
-        owner[key] = random.choice(VALUES)
-    path.write_text(json.dumps(document))
-
-
-def _rewrite_array(random: Random, path: Path) -> None:
-    """Other numbers, shapes or types in an array."""
-    array = np.load(path, allow_pickle=False)
-    kind = random.randrange(6)
-    if kind == 0 and array.size:
-        values = [-1, 0, 1, 2**31 - 1] + [np.nan, np.inf, 1e38] * (array.dtype.kind == "f")
-        array.reshape(-1)[random.randrange(array.size)] = random.choice(values)
-    elif kind == 1:
-        array = array.astype(random.choice(["<i8", "<f8", ">i4", "<u1", "<U9", "<c16", "?"]))
-    elif kind == 2:
-        array = array[..., : random.randrange(array.shape[-1] + 1)] if array.ndim else array
-    elif kind == 3:
-        array = array.reshape(-1)
-    elif kind == 4:
-        array = np.ascontiguousarray(array[..., ::-1])
-    else:
-        array = np.concatenate([array, array], axis=-1) if array.ndim else array
-    with path.open("wb") as file:
-        np.save(file, array)
-
-
-HARMS: dict[str, Callable[[Random, Path, Path], None]] = {
-    harm.__name__.strip("_"): harm
-    for harm in (_missing, _empty, _folder, _fifo, _socket, _link, _huge, _other)
-}
+    return f"{path.relative_to(place)} {harm.__name__}"
 
 
 def _fit_manifests(place: Path) -> None:
