@@ -15,13 +15,19 @@ FEW = 32
 
 
 @compiled
-def uniform(key: int, seed: int) -> float:
-    """A number in [0, 1) from a key: :func:`maskgae.base.rng.hash_uniform`, one at a time."""
+def mixed(key: int, seed: int) -> Any:
+    """A number below 2^53 from a key: :func:`maskgae.base.rng.hash_uniform`, one at a time."""
     x = np.uint64(key + 1) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     x = x ^ (x >> np.uint64(31))
-    return float(np.int64(x >> np.uint64(11))) * 2.0**-53
+    return np.int64(x >> np.uint64(11))
+
+
+@compiled
+def uniform(key: int, seed: int) -> float:
+    """A number in [0, 1) from a key."""
+    return float(mixed(key, seed)) * 2.0**-53
 
 
 @compiled

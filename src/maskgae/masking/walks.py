@@ -1,4 +1,4 @@
-"""Random walks on compressed rows, all walks at once."""
+"""Random walks on compressed rows."""
 
 from __future__ import annotations
 
@@ -47,25 +47,12 @@ def biased_walks(
     neighbour is proposed uniformly and accepted with its weight over the largest one, which needs
     no table per edge. Shapes as in :func:`random_walks`.
     """
-    csr, generator = graph.structure.csr, stream.torch()
-    largest = max(1 / p, 1.0, 1 / q)
-    before, here, steps = torch.full_like(starts, -1), starts, []
-    for _ in range(length):
-        entry = _uniform_entry(csr, here, generator)
-        open_walks = ((entry >= 0) & (before >= 0)).nonzero().squeeze(1)
-        for _ in range(MAX_PROPOSALS):
-            if open_walks.numel() == 0:
-                break
-            came, proposed = before[open_walks], csr.indices[entry[open_walks]]
-            weight = torch.full((open_walks.numel(),), 1 / q)
-            weight[graph.contains(torch.stack([came, proposed]))] = 1.0
-            weight[came == proposed] = 1 / p
-            refused = torch.rand(open_walks.numel(), generator=generator) * largest >= weight
-            open_walks = open_walks[refused]
-            entry[open_walks] = _uniform_entry(csr, here[open_walks], generator)
-        before, here = here, torch.where(entry >= 0, csr.indices[entry.clamp(min=0)], here)
-        steps.append(entry)
-    return torch.stack(steps)
+    from maskgae.kernels.walks import biased_steps
+
+    csr, steps = graph.structure.csr, torch.empty(length, starts.numel(), dtype=torch.long)
+    rows, first = (csr.indptr.numpy(), csr.indices.numpy()), starts.contiguous().numpy()
+    biased_steps(*rows, first, float(p), float(q), MAX_PROPOSALS, stream.key, steps.numpy())
+    return steps
 
 
 def _uniform_entry(csr: CSR, nodes: Tensor, generator: torch.Generator) -> Tensor:

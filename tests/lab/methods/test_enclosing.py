@@ -52,10 +52,7 @@ def check(found: Enclosing, place: int, x: int, y: int, hops: int) -> None:
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
-def test_subgraphs_are_those_of_a_search_pair_by_pair(
-    hops: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("maskgae.lab.methods.enclosing.CHUNK_PAIRS", 4)
+def test_subgraphs_are_those_of_a_search_pair_by_pair(hops: int) -> None:
     found = enclosing_subgraphs(GRAPH, PAIRS, hops)
     assert found.num_pairs == PAIRS.shape[1]
     for place, (x, y) in enumerate(PAIRS.T.tolist()):

@@ -9,9 +9,6 @@ node labelling, Zhang and Chen, NeurIPS 2018) is
     f = 1 + \min(d_x, d_y) + \lfloor d / 2 \rfloor (\lfloor d / 2 \rfloor + d \bmod 2 - 1),
 
 1 at both ends, and 0 where one of the two distances is infinite.
-
-A node of a subgraph is the key :math:`pair \cdot N + node`; all pairs are grown, joined and
-searched at once on sorted keys, with no loop over pairs.
 """
 
 from __future__ import annotations
@@ -29,9 +26,6 @@ from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 
 Integers = NDArray[np.int64]
-
-#: Pairs that are extracted at a time.
-CHUNK_PAIRS = 1024
 
 
 @dataclass(frozen=True)
@@ -93,106 +87,14 @@ def enclosing_subgraphs(graph: Graph, pairs: Tensor, hops: int, most: int = 0) -
     >>> found.nodes.tolist(), found.labels.tolist(), found.csr.num_entries
     ([0, 1, 2, 3], [1, 1, 3, 3], 6)
     """
-    parts = [_extracted(graph, part.cpu(), hops, most) for part in pairs.split(CHUNK_PAIRS, dim=1)]
-    return _joined(parts)
+    from maskgae.kernels.subgraphs import enclose
 
-
-def _extracted(graph: Graph, pairs: Tensor, hops: int, most: int) -> Enclosing:
-    ends, csr = pairs.numpy().astype(np.int64), graph.structure.csr
-    starts, around = csr.indptr.numpy(), csr.indices.numpy()
-    count = graph.num_nodes
-    own = np.arange(ends.shape[1]) * count
-    keys = np.unique(own + ends)
-    new = keys
-    for _ in range(hops):
-        found = np.unique(_neighbour_keys(new, starts, around, count)[1])
-        new = np.setdiff1d(found, keys, assume_unique=True)
-        new = _capped(new, ends, count, most) if most else new
-        keys = np.union1d(keys, new)
-    where = np.searchsorted(keys, own + ends)  # [2, P], the place of each end
-    local = _induced(keys, where, starts, around, count)
-    labels = _labels(local, where)
-    offsets = np.searchsorted(keys, np.append(own, ends.shape[1] * count))
-    return Enclosing(
-        torch.from_numpy(offsets), torch.from_numpy(keys % count), torch.from_numpy(labels), local
-    )
-
-
-def _neighbour_keys(
-    keys: Integers, starts: Integers, around: Integers, count: int
-) -> tuple[Integers, Integers]:
-    """Neighbours of each key's node under the same pair: the key's position, the other's key."""
-    nodes = keys % count
-    degrees = starts[nodes + 1] - starts[nodes]
-    position = np.repeat(np.arange(keys.size), degrees)
-    other = around[_ranges(starts[nodes], degrees)] + (keys - nodes)[position]
-    return position, other
-
-
-def _capped(new: Integers, ends: Integers, count: int, most: int) -> Integers:
-    """At most so many keys of each pair, chosen by a hash of pair and node, ascending."""
-    owner = new // count
-    salt = hash_uniform(torch.from_numpy(ends.min(0) * count + ends.max(0)), Stream(0)).numpy()
-    drawn = hash_uniform(torch.from_numpy(salt[owner] + new % count), Stream(0)).numpy()
-    order = np.lexsort((drawn, owner))
-    first = np.searchsorted(owner, owner)  # keys ascend, and so do their pairs
-    kept: Integers = np.sort(new[order[np.arange(new.size) - first < most]])
-    return kept
-
-
-def _induced(keys: Integers, ends: Integers, starts: Integers, around: Integers, count: int) -> CSR:
-    """The edges between the keys of each pair, without the pair itself."""
-    row, other = _neighbour_keys(keys, starts, around, count)
-    column = np.searchsorted(keys, other)
-    inside = keys[np.minimum(column, keys.size - 1)] == other
-    partner = np.full(keys.size, -1)
-    partner[ends[0]], partner[ends[1]] = ends[1], ends[0]
-    inside &= partner[row] != column
-    indptr = np.zeros(keys.size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row[inside], minlength=keys.size), out=indptr[1:])
-    indices = column[inside].astype(np.int32)
-    return CSR(torch.from_numpy(indptr), torch.from_numpy(indices), keys.size)
-
-
-def _labels(csr: CSR, ends: Integers) -> Integers:
-    """Double-radius labels of all nodes of the union, ``[n]``."""
-    there, back = (_distances(csr, ends[i], ends[1 - i]) for i in (0, 1))
-    total = there + back
-    half = total // 2
-    labels: Integers = 1 + np.minimum(there, back) + half * (half + total % 2 - 1)
-    labels[(there < 0) | (back < 0)] = 0
-    labels[ends.reshape(-1)] = 1
-    return labels
-
-
-def _distances(csr: CSR, sources: Integers, blocked: Integers) -> Integers:
-    """Steps from the source of each subgraph with some nodes taken away; -1 where none lead."""
-    starts, around = csr.indptr.numpy(), csr.indices.numpy()
-    steps = np.full(starts.size - 1, -1, dtype=np.int64)
-    steps[blocked], steps[sources] = -2, 0
-    front, step = sources, 0
-    while front.size:
-        step += 1
-        reached = around[_ranges(starts[front], starts[front + 1] - starts[front])]
-        front = np.unique(reached[steps[reached] == -1]).astype(np.int64)
-        steps[front] = step
-    return steps
-
-
-def _joined(parts: list[Enclosing]) -> Enclosing:
-    """Unions side by side as one."""
-    shifts = _summed(torch.tensor([part.nodes.numel() for part in parts]))
-    entries = _summed(torch.tensor([part.csr.num_entries for part in parts]))
-    zero = torch.zeros(1, dtype=torch.long)
-    offsets = [part.offsets[1:] + shift for part, shift in zip(parts, shifts, strict=False)]
-    indptr = [part.csr.indptr[1:] + shift for part, shift in zip(parts, entries, strict=False)]
-    indices = [part.csr.indices + shift.int() for part, shift in zip(parts, shifts, strict=False)]
-    return Enclosing(
-        torch.cat([zero, *offsets]),
-        torch.cat([part.nodes for part in parts]),
-        torch.cat([part.labels for part in parts]),
-        CSR(torch.cat([zero, *indptr]), torch.cat(indices), int(shifts[-1])),
-    )
+    rows, ends = graph.structure.csr, pairs.cpu().long().contiguous()
+    salts = hash_uniform(ends.amin(0) * graph.num_nodes + ends.amax(0), Stream(0)).numpy()
+    given = rows.indptr.numpy(), rows.indices.numpy(), ends.numpy()
+    found = enclose(*given, hops, most, salts, Stream(0).key)
+    offsets, nodes, labels, starts, columns = map(torch.from_numpy, found)
+    return Enclosing(offsets, nodes, labels, CSR(starts, columns, nodes.numel()))
 
 
 def _summed(sizes: Tensor) -> Tensor:
