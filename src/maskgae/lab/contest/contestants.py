@@ -27,7 +27,7 @@ from maskgae.lab.contest.embeddings import COLUMNS, EPOCHS, STEPS, WALKS, WINDOW
 from maskgae.lab.contest.exam import Exam
 from maskgae.lab.contest.products import best_products
 from maskgae.run.defaults import resolve_settings
-from maskgae.run.fit import fit
+from maskgae.run.fit import QUICK, fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def _rules_alone(exam: Exam, stream: Stream) -> Entered:
     return Entered(PairScorer.of(scorer, exam.train))
 
 
-#: Name -> contestant. ``maskgae`` is ``fit`` without settings.
+#: Name -> contestant. ``maskgae`` is ``fit`` without settings, ``maskgae-quick`` without a network.
 CONTESTANTS: dict[str, Contestant] = {
     **{
         name: rule(name)
@@ -156,6 +156,7 @@ CONTESTANTS: dict[str, Contestant] = {
         epochs=EPOCHS,
     ),
     "rules": Contestant("rules alone, combined", _rules_alone, kind="part"),
+    "maskgae-quick": fitted("maskgae fit --quick", **QUICK),
     "maskgae": fitted("maskgae fit"),
     "maskgae-network": fitted("maskgae fit, network alone", scorer__kind="network"),
 }
