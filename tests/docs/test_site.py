@@ -17,9 +17,7 @@ import pytest
 
 from report.chromium import Chromium, find_browser
 
-pytest.importorskip(
-    "myst_nb", reason="needs what the site is built with: pip install maskgae[docs]"
-)
+pytest.importorskip("myst_nb", reason="needs what builds the site: pip install maskgae[docs]")
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent
 BROWSER = find_browser()
