@@ -14,6 +14,7 @@ from maskgae.lab.tables.contest import contest_blocks
 from maskgae.lab.tables.methods import method_blocks
 from maskgae.lab.tables.results import _errors_apart, result_blocks
 from maskgae.lab.tables.tuning import tuning_blocks
+from maskgae.lab.tables.which import which_blocks
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,9 +27,10 @@ def test_tables_come_out_of_the_records(document: str) -> None:
     assert filled(text, blocks | tuning_blocks(Records(ROOT / "results/tune"))) == text
 
 
-def test_the_page_of_the_contest_comes_out_of_its_records() -> None:
-    text = (ROOT / "docs/contest.md").read_text()
-    assert filled(text, contest_blocks(Records(ROOT / "results"))) == text
+@pytest.mark.parametrize("document", ["docs/contest.md", "docs/which-method.md"])
+def test_the_pages_of_the_contest_come_out_of_its_records(document: str) -> None:
+    text, records = (ROOT / document).read_text(), Records(ROOT / "results")
+    assert filled(text, contest_blocks(records) | which_blocks(records)) == text
 
 
 def test_beyond_noise() -> None:

@@ -146,6 +146,7 @@ class Graph:
 
     @property
     def directed(self) -> bool:
+        """Whether an edge from one node to another differs from the one back."""
         return self.directions is not None
 
     @cached_property

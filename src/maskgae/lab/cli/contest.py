@@ -15,6 +15,7 @@ from maskgae.lab.cli.reproduce import Jobs, ResultsFolder, Run, run_with_progres
 
 #: Filled in where it exists: in a checkout of the project.
 DOCUMENT, CHART = Path("docs/contest.md"), Path("docs/charts/contest")
+ADVICE = Path("docs/which-method.md")
 
 
 @app.command()
@@ -53,6 +54,7 @@ def contest(
     from maskgae.lab.contest.graphs import graph_name
     from maskgae.lab.tables.blocks import fill_file
     from maskgae.lab.tables.contest import contest_blocks, draw_contest
+    from maskgae.lab.tables.which import which_blocks
 
     if run and not graphs:
         raise InputError("name graphs to run on, or write the page from what is kept by --no-run")
@@ -64,6 +66,8 @@ def contest(
     if DOCUMENT.exists():  # which shows every graph, whichever were asked for here
         fill_file(DOCUMENT, contest_blocks(records))
         draw_contest(records, CHART)
+        if ADVICE.exists():
+            fill_file(ADVICE, which_blocks(records))
         screen.out.print(f"tables written to {screen.plain(DOCUMENT)}")
         return
     names = [graph_name(place) for place in graphs or ()]
