@@ -176,10 +176,14 @@ class Site:
         code = waited(fork(self.play(resume), self.log))
         self.counts["runs"] += 1
         if code:
-            self.problems.append(f"resumed, it ends with {code}:\n{self.log.read_text()[-2000:]}")
+            self._complain(f"resumed, it ends with {code}:\n{self.log.read_text()[-2000:]}")
         elif differing := differences(self.wanted, contents(self.out, self.scene)):
             self.counts["differences"] += len(differing)
-            self.problems.append(f"differs: {', '.join(differing)}")
+            self._complain(f"differs: {', '.join(differing)}")
+
+    def _complain(self, problem: str) -> None:
+        self.problems.append(problem)
+        print(f"{self.scene.name}: {problem}", flush=True)
 
     def _after(self, code: int, sent: int) -> None:
         """Counts what a signal did, and looks at what it left."""
@@ -194,10 +198,10 @@ class Site:
         else:
             self.counts["signals"] += code in (128 + sent, -sent)
         if code not in (0, -sent, 128 + sent):
-            self.problems.append(f"ended with {code}:\n{self.log.read_text()[-2000:]}")
+            self._complain(f"ended with {code}:\n{self.log.read_text()[-2000:]}")
         if waited(fork(self._read, self.log)):
             self.counts["unreadable"] += 1
-            self.problems.append(f"left an unreadable file:\n{self.log.read_text()[-2000:]}")
+            self._complain(f"left an unreadable file:\n{self.log.read_text()[-2000:]}")
 
     def _read(self) -> None:
         self.scene.readable(self.out)  # which finishes what was cut off, so it comes first
@@ -269,8 +273,6 @@ def report(sites: list[Site], seconds: float) -> bool:
         total += site.counts
         row = "".join(f"{site.counts[name]:18}" for name in COLUMNS)
         print(f"{site.scene.name:16}{row}")
-        for problem in site.problems:
-            print(f"  {problem}")
     print(f"{'all':16}" + "".join(f"{total[name]:18}" for name in COLUMNS))
     print(
         f"{total['kills']} kills, {total['cut writes']} cut writes, {total['signals']} other "
