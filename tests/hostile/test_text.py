@@ -68,6 +68,17 @@ def test_commands_print_names_spelt_out(fitted: Path, tmp_path: Path) -> None:
     quiet_output(run("links", fitted, "--out", out, "--top", "2"))
     quiet_output(run("score", fitted, out, "--out", out))
     quiet_output(run("report", fitted))
+    quiet_output(run("links", fitted, "--node", LOUD))
+    quiet_output(run("similar", fitted, LOUD))
+
+
+def test_so_does_an_ingest(home: Path, tmp_path: Path) -> None:
+    edges, table = tmp_path / f"{LOUD}.csv", ("--nodes", home / "nodes.csv", "--label", "group")
+    edges.write_bytes((home / "edges.csv").read_bytes())
+    output = run("ingest", edges, *table, "--out", tmp_path / f"store{LOUD}")
+    quiet_output(output)
+    assert "\\x1b[2J" in output and "[bold red]" in output
+    quiet_output(run("analyze", "graph", "--edges", edges))
 
 
 def test_errors_print_names_spelt_out(
