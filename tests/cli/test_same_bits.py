@@ -30,6 +30,10 @@ OWN = (
     "ingest edges.csv --nodes nodes.csv --out store",
     "ingest --generate nodes=99,pairs=300 --out made",
     f"fit store --out from_store {QUICK} --batch-pairs 50 --threads 1 --quiet",
+    "fit edges.csv --nodes nodes.csv --quick --out quick --threads 1 --quiet",
+    "links quick --nodes-from ids.txt --out some.csv --threads 1",
+    f"fit edges.csv --directed --out one_way {QUICK} --threads 1 --quiet",
+    "links one_way --out directed.csv --threads 1",
     "datasets",
     "presets",
 )
@@ -54,6 +58,7 @@ def write_inputs(folder: Path) -> None:
     names = ["né" if i == 9 else f"n{i}" for i in range(90)]
     edges = "".join(f"{names[u]},{names[v]}\n" for u, v in graph.pairs.T.tolist())
     (folder / "edges.csv").write_text(f"source,target\n{edges}", encoding="utf-8")
+    (folder / "ids.txt").write_text("n1\nn2\n")
     rows = (f"{name},{i % 7},w{i % 50} w{i % 3},c{i % 3}\n" for i, name in enumerate(names))
     (folder / "nodes.csv").write_text(f"id,a,text,group\n{''.join(rows)}", encoding="utf-8")
 

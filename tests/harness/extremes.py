@@ -120,9 +120,16 @@ VERBS = (
     "report RUN --threads 1",
     "ingest EDGES NODES --out STORE --verify --quiet",
     "fit STORE --out FROM --set training.epochs=1 --threads 1 --quiet",
+    "fit EDGES NODES --out QUICK --quick --holdout 0 --threads 1 --quiet",
+    "links QUICK --out links.csv --top 2 --threads 1",
+    "fit EDGES NODES --out ONE_WAY --directed --set training.epochs=1 --threads 1 --quiet",
+    "links ONE_WAY --out links.csv --nodes-from ids.txt --threads 1",
     "analyze graph --edges EDGES --threads 1",
     "analyze overlap --edges EDGES --seeds 1 --sample 100 --threads 1",
 )
+
+#: What the verbs make.
+FOLDERS = ("RUN", "ALL", "STORE", "FROM", "QUICK", "ONE_WAY")
 
 
 def tried(
@@ -138,14 +145,15 @@ def tried(
     {**GRAPHS, **LARGE}[name](folder)
     nodes = next((path.name for path in folder.glob("nodes.*")), None)
     ids = ("0", "4") if (folder / "nodes.npy").exists() else ("n0", "n4")
-    places = {"EDGES": "edges.csv", "RUN": "run", "ALL": "all", "STORE": "store", "FROM": "from"}
+    (folder / "ids.txt").write_text(f"{ids[0]}\n")
+    places = {"EDGES": "edges.csv", **{name: name.lower() for name in FOLDERS}}
     places |= dict(zip("AB", ids, strict=True))
     for text in verbs:
         words = text.replace("NODES", f"--nodes {nodes}" if nodes else "").split()
         words = [places.get(word, word) for word in words]
         if words[1] == "run" and not (folder / "run").exists():
             words[1] = "all"  # where there are too few edges to hold some out
-        if words[1] in ("all", "store") and not (folder / words[1]).exists():
+        if words[1] in map(str.lower, FOLDERS) and not (folder / words[1]).exists():
             continue  # which was refused, and why is said already
         ended = run(*words, folder=str(folder), seconds=SECONDS)
         yield text, ended, _wrong(ended, folder)

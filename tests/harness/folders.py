@@ -52,7 +52,11 @@ STORE = (
 #: A run of a store, and a run that was stopped: the same verbs, and going on.
 ON_STORE = (*RUN[:8], "fit STORE --out AT --resume", "fit STORE --out AT --force")
 STOPPED = ("fit EDGES --nodes NODES --label group --out AT --resume", *RUN[9:12])
+#: Runs without a network, and of edges that have a direction.
+QUICKLY = (*RUN[:8], "fit EDGES --quick --out AT --resume", "fit EDGES --out AT --force")
+ONE_WAY = (*RUN[:8], "fit EDGES --directed --out AT --resume", "fit EDGES --out NEW --from AT")
 VERBS = {"run": RUN, "store": STORE, "on_store": ON_STORE, "stopped": STOPPED}
+VERBS |= {"quick": QUICKLY, "one_way": ONE_WAY}
 
 
 def furnish(home: Path) -> None:
@@ -71,6 +75,8 @@ def furnish(home: Path) -> None:
         "fit EDGES --nodes NODES --label group --out AT/run",
         "ingest EDGES --nodes NODES --label group --out AT/store --quiet",
         "fit AT/store --out AT/on_store",
+        "fit EDGES --quick --out AT/quick",
+        "fit EDGES --directed --out AT/one_way",
     ):
         ended = call(Call(_words(words, home, home / "good"), seconds=300))
         assert ended.code == 0, ended

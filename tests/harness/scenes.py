@@ -215,6 +215,8 @@ SCENES = (
     Scene("batches", every_step(fit(*QUICK, *LAST, *BLOCKS, "--set", "training.epochs=8"))),
     Scene("ingesting", ingest),
     Scene("results", fit("--set", "training.epochs=2")),
+    Scene("quick", fit("--quick")),
+    Scene("one way", fit("--directed", *SHORT)),
     Scene("replacing", forced(fit(*SHORT)), fit(*SHORT, "--seed", "1"), Run.load),
     Scene("ingesting again", ingest_again, ingest, lambda out: open_store(out).verify()),
     Scene("records", records, appends=True),
