@@ -35,7 +35,7 @@ STAGES: Targets = {
     "mask": [(Steps, "mask")],
     "select": [(Adjacency, "of")],
     "negatives": [(Steps, "negatives")],
-    "encoder forward": [(Encoder, "forward")],
+    "encoder forward": [(Encoder, "forward"), (Encoder, "last")],
     "decoder and loss": [(maskgae.nn.network, "pair_loss")],
     "degree loss": [(MaskGAENet, "forward")],  # what is left of it
     "backward": [(torch.Tensor, "backward")],
