@@ -31,6 +31,7 @@ from maskgae.data.csr import CSR
 from maskgae.data.features import BREAK_EVEN_DENSITY, DenseFeatures, Features, SparseFeatures
 from maskgae.data.negatives import NonEdges
 from maskgae.datasets.generated import generate
+from maskgae.nn import products
 from maskgae.nn.decoders import MLP
 from maskgae.nn.losses import bce, pair_loss
 
@@ -210,6 +211,23 @@ def pair_chunks(quick: bool) -> Part:
     return {"title": "Chunks of pairs", "what": "chunks of", "rows": rows, "finding": finding}
 
 
+def pair_ways(quick: bool) -> Part:
+    """Pairs by torch's operations or by compiled loops, both ways through the decoder."""
+    kept, rows = products.MANY, []
+    for nodes, targets in [(2_708, 7_000), (20_000, 60_000), (7_600, 160_000), (170_000, 500_000)][
+        : 1 if quick else 4
+    ]:
+        row: dict[str, Any] = {"name": f"{targets:,} targets of {nodes:,} nodes", "ms": {}}
+        call = _pair_loss(nodes, targets)
+        for name, many in (("torch", 2**60), ("compiled loops", 0)):
+            products.MANY = many
+            row["ms"][name] = 1e3 * seconds(call)
+        rows.append(row)
+    products.MANY = kept
+    finding = f"The code takes the loops from {kept // 128:,} targets with 64 columns on."
+    return {"title": "Products of pairs", "what": "both ways", "rows": rows, "finding": finding}
+
+
 def _pair_loss(nodes: int, targets: int) -> Callable[[], None]:
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(nodes, 64, generator=generator, requires_grad=True)
@@ -251,14 +269,16 @@ PARTS = (
     dropped_products,
     non_edges,
     pair_chunks,
+    pair_ways,
 )
 
 
-def measure(quick: bool) -> Iterator[Part]:
-    """All parts, one after another."""
+def measure(quick: bool, names: Sequence[str]) -> Iterator[Part]:
+    """The named parts, one after another."""
     warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
     for part in PARTS:
-        yield part(quick)
+        if part.__name__ in names:
+            yield part(quick)
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -268,14 +288,19 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to")
+    names = [part.__name__ for part in PARTS]
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
     options = parser.parse_args(given)
     torch.set_num_threads(options.threads)
-    report: dict[str, Any] = {"machine": machine.describe(), "quick": options.quick, "parts": []}
-    for part in measure(options.quick):
-        report["parts"].append(part)
+    out, found = options.results / "kernels.json", {}
+    if out.exists() and options.only != names:
+        found = {part["title"]: part for part in json.loads(out.read_text())["parts"]}
+    for part in measure(options.quick, options.only):
+        found[part["title"]] = part
         print(f"\n{part['title']}\n\n{kernel_table(part)}", flush=True)
     options.results.mkdir(parents=True, exist_ok=True)
-    (options.results / "kernels.json").write_text(json.dumps(report, indent=1) + "\n")
+    about = {"machine": machine.describe(), "quick": options.quick}
+    out.write_text(json.dumps(about | {"parts": list(found.values())}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from maskgae.base.dropout import fill_kept
+from maskgae.base.dropout import fill_kept, keep_threshold, random_bytes
 from maskgae.base.rng import Stream
 from maskgae.nn.decoders import MLP
 
@@ -23,12 +23,16 @@ class Pass(Protocol):
 
     ``forward`` may overwrite its input; ``backward`` belongs to the last ``forward``, returns the
     gradient with respect to the input and adds those of the parameters to ``grads``, which stand
-    in the order of ``decoder.parameters()``.
+    in the order of ``decoder.parameters()``. Where the caller has ``dropped`` entries of the input
+    already, those whose byte of ``drawn`` is the threshold or more, both leave that to it.
     """
 
     grads: list[Tensor]
+    threshold: int
 
-    def forward(self, x: Tensor, stream: Stream | None) -> Tensor: ...
+    def forward(self, x: Tensor, stream: Stream | None, dropped: bool = False) -> Tensor: ...
+
+    def drawn(self, x: Tensor, stream: Stream | None) -> Tensor | None: ...
 
     def backward(self, grad: Tensor) -> Tensor: ...
 
@@ -52,21 +56,30 @@ class MLPPass:
         *self.weights, last = parameters[::2]
         *self.biases, self.last_bias = parameters[1::2]
         self.p, self.last = decoder.dropout, last.squeeze(1)
+        self.threshold = keep_threshold(self.p)
         self.scale = 1.0  # what dropout keeps is multiplied by this
         self.grads = [torch.zeros_like(parameter) for parameter in parameters]
         self._inputs: list[Tensor] = []
         self._kept = [weight.new_empty(rows, weight.shape[0]) for weight in self.weights]
         self._hidden = [weight.new_empty(rows, weight.shape[1]) for weight in self.weights]
 
-    def forward(self, x: Tensor, stream: Stream | None) -> Tensor:
+    def drawn(self, x: Tensor, stream: Stream | None) -> Tensor | None:
+        """The bytes of dropout before the first layer, ``[n, in]``; ``None`` for no dropout."""
+        if stream is None or self.threshold == 256 or not self.weights:
+            return None
+        return random_bytes(x.numel(), stream.at(0), x.device).view(x.shape)
+
+    def forward(self, x: Tensor, stream: Stream | None, dropped: bool = False) -> Tensor:
         """Logits, ``[n, in] -> [n]``; the input is overwritten with what dropout leaves of it."""
         self._noisy = stream is not None and self.p > 0
+        self._first = int(dropped)
+        self.scale = 256 / self.threshold if self._noisy else 1.0
         self._inputs = []
         for level, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            if self._noisy:
+            if self._noisy and level >= self._first:
                 assert stream is not None
                 kept = self._kept[level][: x.shape[0]]
-                self.scale = fill_kept(kept, self.p, stream.at(level))
+                fill_kept(kept, self.p, stream.at(level))
                 x.mul_(kept)
             self._inputs.append(x)
             out = self._hidden[level][: x.shape[0]]
@@ -87,7 +100,7 @@ class MLPPass:
             # Nobody needs the first level's input any more, so the gradient takes its place.
             weight = self.scale * self.weights[level]
             flowing = torch.mm(flowing, weight.T, out=x if level == 0 else None)
-            if self._noisy:
+            if self._noisy and level >= self._first:
                 flowing.mul_(self._kept[level][: x.shape[0]])
         return flowing
 
@@ -95,11 +108,16 @@ class MLPPass:
 class DotPass:
     """Forward and backward of the inner product."""
 
+    threshold = 256
+
     def __init__(self) -> None:
         self.grads: list[Tensor] = []
         self._width = 0
 
-    def forward(self, x: Tensor, stream: Stream | None) -> Tensor:
+    def drawn(self, x: Tensor, stream: Stream | None) -> Tensor | None:
+        return None
+
+    def forward(self, x: Tensor, stream: Stream | None, dropped: bool = False) -> Tensor:
         self._width = x.shape[1]
         return x.sum(1)
 

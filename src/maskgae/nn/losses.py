@@ -29,6 +29,7 @@ from maskgae.base.rng import Stream
 from maskgae.base.settings import ObjectiveConfig
 from maskgae.base.sizes import CACHE_NUMBERS
 from maskgae.nn.decoder_kernels import decoder_pass
+from maskgae.nn.products import pairs_of
 
 #: Rows and columns of a table of logits that are computed together, for the cache.
 TABLE_ROWS, TABLE_COLUMNS = 8, 1024
@@ -127,26 +128,18 @@ class _ChunkedPairLoss(torch.autograd.Function):
         rows = max(1, CACHE_NUMBERS // (z.shape[1] * (1 + each)))
         total = z.new_zeros(())
         grad_z = torch.zeros_like(z)
-        # Memory that is used again stays in the cache and costs no page faults.
         size = min(rows, count) * (1 + each)
-        buffers = [z.new_empty(size, z.shape[1]) for _ in range(3)]
         run = decoder_pass(decoder, size)
+        pairs = pairs_of(z, run, size, count * (1 + each))
         for number, start in enumerate(range(0, count, rows)):
             stop = min(start + rows, count)
             u, v = torch.cat(
                 [targets[:, start:stop], negatives[:, start * each : stop * each]], dim=1
             )
-            # [pairs, d] each
-            z_u, z_v, product = (buffer[: u.numel()] for buffer in buffers)
-            torch.index_select(z, 0, u, out=z_u)
-            torch.index_select(z, 0, v, out=z_v)
-            torch.mul(z_u, z_v, out=product)
-            logits = run.forward(product, None if stream is None else stream.at("decoder", number))
+            logits = pairs.forward(u, v, None if stream is None else stream.at("decoder", number))
             value, grad_logits = _value_and_gradient(loss, logits, stop - start)
-            grad_product = run.backward(grad_logits.div_(count))
+            pairs.backward(grad_logits.div_(count), grad_z)
             total += value / count
-            grad_z.index_add_(0, u, z_v.mul_(grad_product))
-            grad_z.index_add_(0, v, z_u.mul_(grad_product))
         ctx.gradients = (grad_z, *run.grads)
         return total
 
