@@ -16,14 +16,17 @@ SYNONYMS = {r"\dots": r"\ldots"}
 
 def mathml(node: nodes.Element, as_block: bool) -> str:
     """The equation of a node; one that cannot be read is a warning, so the build fails."""
-    tex = node.astext()
+    try:
+        return converted(node.astext(), as_block)
+    except (MathError, AttributeError) as error:  # the latter from a line break outside a table
+        log.warning("equation %r: %s", node.astext(), error, location=node)
+        return ""
+
+
+def converted(tex: str, as_block: bool) -> str:
     for unknown, known in SYNONYMS.items():
         tex = tex.replace(unknown, known)
-    try:
-        return tex2mathml(tex, as_block=as_block)
-    except MathError as error:
-        log.warning("equation %r: %s", tex, error, location=node)
-        return ""
+    return str(tex2mathml(tex, as_block=as_block))
 
 
 def visit_inline(self: Any, node: nodes.math) -> None:

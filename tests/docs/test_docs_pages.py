@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 from functools import cached_property
 from pathlib import Path
@@ -50,3 +52,26 @@ def test_every_public_name_and_its_methods_have_a_docstring(name: str) -> None:
     kinds = (FunctionType, classmethod, staticmethod, property, cached_property)
     members = {k: v for k, v in own.items() if not k.startswith("_") and isinstance(v, kinds)}
     assert [member for member, value in members.items() if not value.__doc__] == []
+
+
+def equations(path: Path) -> list[tuple[str, bool]]:
+    """The equations of a module's docstrings and of its comments on constants."""
+    text = path.read_text()
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    documented = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    docstrings = "\n\n".join(ast.get_docstring(node) or "" for node in documented)
+    prose = docstrings + "\n" + "\n".join(re.findall(r"#:(.*)", text))
+    blocks = re.findall(r"\.\. math::\s*\n((?:\n|[ ]+.*\n)+)", prose)
+    return [(tex, True) for tex in blocks] + [
+        (tex, False) for tex in re.findall(r":math:`(.*?)`", prose, re.DOTALL)
+    ]
+
+
+def test_every_equation_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sphinx", reason="needs what builds the site: pip install maskgae[docs]")
+    monkeypatch.syspath_prepend(DOCS / "_extensions")
+    mathml = importlib.import_module("mathml")
+    found = [each for path in sorted(PACKAGE.rglob("*.py")) for each in equations(path)]
+    assert len(found) > 300
+    for tex, as_block in found:
+        assert "<math" in mathml.converted(tex, as_block)

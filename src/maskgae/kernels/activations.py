@@ -8,7 +8,7 @@ import numpy as np
 
 from maskgae.kernels.compiled import compiled
 
-#: :math:`\\ln 2` in two parts, the first of few bits, so that a multiple of it is exact.
+#: :math:`\ln 2` in two parts, the first of few bits, so that a multiple of it is exact.
 LN2, LN2_REST = np.float32(0.693359375), np.float32(-2.12194440e-4)
 PER_LN2 = np.float32(1.4426950408889634)
 #: Below it :math:`e^y - 1` is -1 in float32.
