@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "mathml",
+    "commands",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_templates", "_extensions"]
