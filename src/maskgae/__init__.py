@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from maskgae.data.graph import Graph
     from maskgae.datasets.registry import load_dataset
     from maskgae.estimator import HeldOutLinks, MaskGAE
+    from maskgae.masking import MaskEdge, MaskPath
     from maskgae.nn.network import MaskGAENet
     from maskgae.run import Callback, Run, Source, fit, read
 
@@ -23,8 +24,10 @@ __all__ = [
     "Graph",
     "HeldOutLinks",
     "InputError",
+    "MaskEdge",
     "MaskGAE",
     "MaskGAENet",
+    "MaskPath",
     "Run",
     "RunError",
     "Source",
@@ -38,6 +41,7 @@ _LAZY = {
     "Graph": "maskgae.data.graph",
     "HeldOutLinks": "maskgae.estimator",
     "MaskGAE": "maskgae.estimator",
+    **dict.fromkeys(("MaskEdge", "MaskPath"), "maskgae.masking"),
     "MaskGAENet": "maskgae.nn.network",
     **dict.fromkeys(("Callback", "Run", "Source", "fit", "read"), "maskgae.run"),
     "load_dataset": "maskgae.datasets.registry",

@@ -51,7 +51,7 @@ def step(net: MaskGAENet, graph: Graph) -> Step:
 def test_every_weight_gets_a_gradient(graph: Graph, kind: str, norm: str) -> None:
     values = {"encoder__activation": "prelu", "encoder__node_embedding": 3, "objective__alpha": 0.1}
     net = MaskGAENet.for_graph(graph, settings(encoder__kind=kind, encoder__norm=norm, **values))
-    net(step(net, graph), stream(0, "noise")).backward()
+    net.loss(step(net, graph), stream(0, "noise")).backward()
     idle = {
         name
         for name, value in net.named_parameters()
@@ -72,7 +72,7 @@ def test_the_loss_is_pairs_plus_alpha_times_degrees(graph: Graph) -> None:
     assert net.degree_decoder is not None
     pairs = LOSSES["bce"](positive, negative.unsqueeze(1)).mean()
     expected = pairs + 0.25 * degree_loss(net.degree_decoder(z), given.degrees)
-    torch.testing.assert_close(net(given, stream(0)), expected)
+    torch.testing.assert_close(net.loss(given, stream(0)), expected)
 
 
 def test_without_alpha_there_is_no_degree_decoder(graph: Graph) -> None:
@@ -90,14 +90,14 @@ def test_weights_follow_the_seed(graph: Graph) -> None:
 def test_dropout_follows_the_stream(graph: Graph) -> None:
     net = MaskGAENet.for_graph(graph, settings(objective__alpha=0.1))
     given = step(net, graph)
-    once, again, other = (net(given, stream(0, "noise", epoch)).item() for epoch in (1, 1, 2))
+    once, again, other = (net.loss(given, stream(0, "noise", epoch)).item() for epoch in (1, 1, 2))
     assert once == again != other
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_embedding_repeats_itself_and_leaves_the_mode_alone(graph: Graph, kind: str) -> None:
     net = MaskGAENet.for_graph(graph, settings(encoder__kind=kind))
-    net(step(net, graph), stream(0))
+    net.loss(step(net, graph), stream(0))
     once = net.embed(graph)
     assert net.training
     assert once.equal(net.eval().embed(graph))

@@ -16,6 +16,7 @@ from maskgae.data.features import LARGE, DenseFeatures, Features, JoinedFeatures
 from maskgae.nn.activations import ELU, activation
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import CONVS, Conv, GCNConv
+from maskgae.nn.edge_index import as_convs
 from maskgae.nn.linear import glorot
 from maskgae.nn.wide import Spare, WideLayer
 
@@ -33,13 +34,21 @@ class Encoder(nn.Module):
         in_channels: width of the features, 0 where there are none.
         config: kind, depth and widths.
         num_nodes: needed for learnable node embeddings only.
+        convs: the layers themselves, instead of what ``config`` says of them: ours, or any that
+            is called with ``x`` and ``edge_index``, such as PyG's.
 
     Shapes:
         - **input:** features ``[n_0, in_channels]`` and one adjacency a layer, ``[n_l, n_{l-1}]``
         - **output:** one tensor a layer, ``[n_l, width]``
     """
 
-    def __init__(self, in_channels: int, config: EncoderConfig, num_nodes: int = 0) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        config: EncoderConfig,
+        num_nodes: int = 0,
+        convs: Sequence[nn.Module] = (),
+    ) -> None:
         super().__init__()
         if in_channels + config.node_embedding == 0 and config.kind != "none":
             raise InputError(
@@ -51,9 +60,10 @@ class Encoder(nn.Module):
         self.embedding: nn.Parameter | None = None
         if config.node_embedding and config.kind != "none":
             self.embedding = nn.Parameter(torch.zeros(num_nodes, config.node_embedding))
-        convs = _convs(in_channels + config.node_embedding, config)
-        widths = [conv.heads * conv.out_channels for conv in convs]
-        self.convs = nn.ModuleList(convs)
+        width = in_channels + config.node_embedding
+        layers = as_convs(convs, width) if convs else _convs(width, config)
+        widths = [conv.heads * conv.out_channels for conv in layers]
+        self.convs = nn.ModuleList(layers)
         self.norms = nn.ModuleList(_norm(config.norm, width) for width in widths)
         self.activations = nn.ModuleList(activation(config.activation) for _ in widths)
         self.widths = widths

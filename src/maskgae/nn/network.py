@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
-from maskgae.data.features import Features
+from maskgae.data.features import DenseFeatures, Features
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.decoders import MLP, Dot, Ends, pair_decoder
@@ -61,18 +61,28 @@ class MaskGAENet(nn.Module):
         settings: encoder, decoder and objective.
         num_nodes: needed for learnable node embeddings only.
         directed: whether a pair has a source and a target that are told apart.
+        convs: the encoder's layers, such as PyG's, instead of those that the settings describe.
 
-    >>> from maskgae.base.settings import Settings
-    >>> MaskGAENet(8, Settings()).embed(Graph.from_edges([(0, 1)], features=torch.eye(2, 8))).shape
+    >>> MaskGAENet(8).embed(Graph.from_edges([(0, 1)], features=torch.eye(2, 8))).shape
     torch.Size([2, 192])
+    >>> MaskGAENet(8)(torch.eye(2, 8), torch.tensor([[0, 1], [1, 0]])).shape
+    torch.Size([2, 64])
     """
 
     def __init__(
-        self, in_channels: int, settings: Settings, num_nodes: int = 0, directed: bool = False
+        self,
+        in_channels: int,
+        settings: Settings | None = None,
+        num_nodes: int = 0,
+        directed: bool = False,
+        convs: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
-        self.settings = settings
-        self.encoder = Encoder(in_channels, settings.encoder, num_nodes)
+        settings = settings or Settings()
+        if convs:
+            settings = settings.updated({"encoder.layers": len(convs)})
+        self.settings, self.calls = settings, 0
+        self.encoder = Encoder(in_channels, settings.encoder, num_nodes, convs)
         width = self.encoder.widths[-1] if self.has_layers else 0
         self.decoder = pair_decoder(width, settings.decoder) if width else Dot()
         self.ends = Ends(width) if directed and width else None
@@ -116,7 +126,32 @@ class MaskGAENet(nn.Module):
                 "the same columns"
             )
 
-    def forward(self, step: Step, stream: Stream) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, stream: Stream | None = None) -> Tensor:
+        """What the decoders read: the last layer's output, ``[N, in], [2, E] -> [N, d]``.
+
+        Args:
+            x: features.
+            edge_index: edges in one direction or both; each counts once.
+            stream: where dropout draws from; without one, the calls in training mode are counted,
+                and there is no dropout otherwise.
+        """
+        if stream is None and self.training:
+            self.calls += 1
+            stream = Stream(self.settings.seed, ("forward", self.calls))
+        adjacency = Adjacency.of(Graph.from_edges(edge_index.cpu(), x.shape[0])).to(x.device)
+        features = self.encoder.input(DenseFeatures(x))
+        outputs: list[Tensor] = self.encoder(
+            features, [adjacency] * self.settings.encoder.layers, stream
+        )
+        return outputs[-1]
+
+    def decode(self, z: Tensor, pairs: Tensor, stream: Stream | None = None) -> Tensor:
+        """Logits of pairs with their gradient, ``[N, d], [2, P] -> [P]``; dropout by a stream."""
+        rows, (u, v) = self.decoded(z), self.placed(pairs, z.shape[0])
+        logits: Tensor = self.decoder(rows[u] * rows[v], stream)
+        return logits
+
+    def loss(self, step: Step, stream: Stream) -> Tensor:
         """The loss of one step; the paper's Algorithm 1 from line 4 on."""
         objective = self.settings.objective
         z = self.encoder.last(step.x, step.adjacencies, stream)
@@ -218,3 +253,14 @@ class MaskGAENet(nn.Module):
         device = next(self.parameters()).device
         z = self.encode(graph, nodes)[-1].to(device)
         return self.logits(z, place.to(device))
+
+
+class StepLoss(nn.Module):
+    """The loss of a step as a module of its own, whose gradients ranks can average."""
+
+    def __init__(self, net: MaskGAENet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, step: Step, stream: Stream) -> Tensor:
+        return self.net.loss(step, stream)

@@ -14,7 +14,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.metrics import auc
 from maskgae.masking.mask import Masked
-from maskgae.nn.network import MaskGAENet
+from maskgae.nn.network import MaskGAENet, StepLoss
 from maskgae.training.average import Average
 from maskgae.training.batch_norm import reestimate
 from maskgae.training.checkpoint import Checkpoints
@@ -61,7 +61,7 @@ class Trainer:
             fused=True,
         )
         self.average = Average(net, self.config.average) if self.config.average else None
-        self.module = self.ranks.wrapped(net)
+        self.module = self.ranks.wrapped(StepLoss(net))
         self.state = TrainingState()
         self._started = 0.0
 
