@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 from tests.training.test_checkpoint import after, trainer
 
+import maskgae
 from maskgae.base.errors import InputError, StoppedError
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.data import Graph
@@ -132,3 +134,11 @@ def test_a_machine_that_slept_goes_on(
     ours.run()
     assert ours.net.score(graph, graph.pairs).equal(whole.net.score(graph, graph.pairs))
     assert len(checkpoint_paths(tmp_path)) == 2
+
+
+def test_nothing_asks_for_the_time_of_day() -> None:
+    """Only clocks that never go back are read, so a clock that is set matters to nothing."""
+    source = Path(maskgae.__file__).parent
+    asked = re.compile(r"\btime\.(time|localtime|gmtime)\(|\.(now|today|utcnow)\(")
+    found = [path for path in source.rglob("*.py") if asked.search(path.read_text("utf-8"))]
+    assert found == []

@@ -257,6 +257,32 @@ def test_a_killed_rank_costs_nothing_but_time(edges: Path, tmp_path: Path) -> No
     assert all(killed[name].equal(value) for name, value in calm.items())
 
 
+IMPATIENT = """
+import sys
+from maskgae.training import heartbeat
+heartbeat.SECONDS, heartbeat.PATIENCE = 0.5, 20
+from maskgae.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_rank_that_stands_still_is_given_up_and_started_again(
+    edges: Path, tmp_path: Path
+) -> None:
+    script, run = tmp_path / "impatient.py", tmp_path / "run"
+    script.write_text(IMPATIENT)
+    fit = (script, "fit", edges, *QUICK, "--set", "training.epochs=40", "--out", run)
+    process = torchrun("--standalone", "--nproc-per-node", 2, "--max-restarts", 1, *fit)
+    while not list(run.glob("checkpoints/epoch-*")):
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.05)
+    os.kill(max(workers(process)), signal.SIGSTOP)
+    words = finish(process)
+    assert "has not moved for" in words and "going on from" in words
+    assert (run / "model.safetensors").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("differs", ["the file", "the command", "one file is missing"])
 def test_ranks_with_different_files_end_within_seconds(
