@@ -9,6 +9,7 @@ from maskgae.cli import screen
 
 if TYPE_CHECKING:
     from maskgae.run import Run
+    from maskgae.run.links import Recall
     from maskgae.run.why import Why
 
 #: Lines of a list that a terminal shows; a pipe gets all of them.
@@ -33,6 +34,16 @@ def show_links(run: Run, found: Mapping[str, Any]) -> None:
     if shown < count:
         screen.notice(f"{count - shown:,} more links: give --out FILE, or --node for one node")
     explain(run, "chance")
+
+
+def show_recall(run: Run, recall: Recall | None) -> None:
+    """Prints what candidates miss, where not all pairs were scored."""
+    if recall is not None:
+        screen.out.print(
+            f"approximate: of {run.graph.num_nodes:,} nodes, those up to three steps away and near "
+            f"in the embedding\n  were scored; that finds {100 * recall.share:.1f} % of the best "
+            f"{recall.top} among all, measured on {recall.nodes} nodes"
+        )
 
 
 def explain(run: Run, score: str = "score") -> None:

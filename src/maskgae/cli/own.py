@@ -11,7 +11,7 @@ import typer
 from maskgae.base.errors import InputError, StoppedError
 from maskgae.base.files import check_readable
 from maskgae.cli import screen
-from maskgae.cli.answers import explain, show_links
+from maskgae.cli.answers import explain, show_links, show_recall
 from maskgae.cli.app import app
 from maskgae.cli.options import (
     Assignments,
@@ -219,11 +219,13 @@ def links(
     """List the highest-scored missing links of each node."""
     check_readable(run, nodes_from)
     saved = opened(run, out, threads)
-    found = saved.links(top, _asked(node, nodes_from), incoming=incoming)
+    asked = _asked(node, nodes_from)
+    found = saved.links(top, asked, incoming=incoming)
     if out is None:
         show_links(saved, found)
-        return
-    _write_scores(saved, out, found, "links", spreadsheet_safe)
+    else:
+        _write_scores(saved, out, found, "links", spreadsheet_safe)
+    show_recall(saved, saved.link_recall(top, asked, incoming))
 
 
 def _asked(nodes: list[str] | None, listed: Path | None) -> list[Any] | None:

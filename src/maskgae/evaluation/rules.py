@@ -96,14 +96,14 @@ class Rules:
         self.graph = graph
         self.names = default_rules(graph) if names is None else tuple(names)
         self._check()
-        self._rules = list(self._asked())
+        self.parts = list(self._asked())
 
     def pairs(self, pairs: Tensor) -> Scores:
         """Scores of pairs by rule, ``[2, P] -> [P]`` each."""
         pairs = pairs.cpu().long()
         edge = self.graph.contains(pairs).numpy()
         found: Scores = {}
-        for rule in self._rules:
+        for rule in self.parts:
             found |= rule.pairs(pairs, edge)
         return {name: found[name] for name in self.names}
 
@@ -115,7 +115,7 @@ class Rules:
         """
         nodes = nodes.cpu().long()
         found: Scores = {}
-        for rule in self._rules:
+        for rule in self.parts:
             way = {"incoming": incoming} if isinstance(rule, Directed) else {}
             found |= rule.rows(nodes, **way)
         return {name: found[name] for name in self.names}

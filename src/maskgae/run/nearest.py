@@ -14,10 +14,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from maskgae.base.errors import InputError
 from maskgae.base.sizes import CHUNK_NUMBERS
 
 #: Up to this many cosines all are computed; an index is made to spare more.
 EXACT_COSINES = 2**32
+#: Without the library more than this would take hours, and are refused.
+MOST_COSINES = 10**12
 #: How many near ones the index looks at, for each that is added and for each that is asked for.
 ADDED, ASKED = 64, 128
 
@@ -43,10 +46,15 @@ class Nearest:
 
     def __init__(self, vectors: Tensor, asked: int) -> None:
         self.vectors = F.normalize(vectors.float(), dim=1)
-        count = vectors.shape[0]
-        self.index = None
-        if asked * count > EXACT_COSINES and find_spec("usearch") is not None:
+        self.index, cosines = None, asked * vectors.shape[0]
+        if cosines > EXACT_COSINES and find_spec("usearch") is not None:
             self.index = _made(self.vectors)
+        elif cosines > MOST_COSINES:
+            raise InputError(
+                f"links of {asked:,} nodes would compare {cosines:,} pairs of embeddings, and "
+                f"without an index {MOST_COSINES:,} at most are: pip install 'maskgae[index]', or "
+                "ask for fewer nodes"
+            )
 
     @property
     def indexed(self) -> bool:
@@ -55,20 +63,22 @@ class Nearest:
 
     def search(self, nodes: Tensor, count: int) -> Near:
         """The nearest of each node, itself left out, ``[n] -> [n, count]`` or fewer."""
-        count = min(count, self.vectors.shape[0] - 1)
+        return _without_itself(nodes, *self.find(self.vectors[nodes], count + 1))
+
+    def find(self, vectors: Tensor, count: int) -> Near:
+        """The nearest nodes of given vectors, ``[n, d] -> [n, count]`` or fewer."""
+        count, asked = min(count, self.vectors.shape[0]), F.normalize(vectors.float(), dim=1)
         if self.index is not None:
-            return _without_itself(nodes, *_found(self.index, self.vectors[nodes], count + 1))
+            return _found(self.index, asked, count)
         parts = [
             _compared(self.vectors, part, count)
-            for part in nodes.split(max(1, CHUNK_NUMBERS // self.vectors.shape[0]))
+            for part in asked.split(max(1, CHUNK_NUMBERS // max(1, self.vectors.shape[0])))
         ]
         return Near(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
-def _compared(vectors: Tensor, nodes: Tensor, count: int) -> Near:
-    cosines = vectors[nodes] @ vectors.T
-    cosines[torch.arange(nodes.numel()), nodes] = -torch.inf
-    best = cosines.topk(count, dim=1)
+def _compared(vectors: Tensor, asked: Tensor, count: int) -> Near:
+    best = (asked @ vectors.T).topk(count, dim=1)
     return Near(best.indices, best.values)
 
 

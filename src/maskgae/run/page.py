@@ -13,7 +13,6 @@ from maskgae.base.rng import Stream
 from maskgae.report.data import ReportData
 from maskgae.report.page import write_page
 from maskgae.run.folder import REPORT
-from maskgae.run.links import missing_links
 from maskgae.run.why import whys
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def strongest_links(run: Run) -> dict[str, Any]:
     if run.graph.num_nodes > count:
         order = Stream(0, ("report",)).at("links").numpy().permutation(run.graph.num_nodes)
         asked = torch.from_numpy(order[:count]).sort().values
-    found = missing_links(run.pair_scores, run.z, run.graph, top=3, nodes=asked)
+    found = run.search.links(3, asked)
     low, high = found.source, found.target
     if not run.graph.directed:
         low, high = torch.minimum(low, high), torch.maximum(low, high)

@@ -24,10 +24,10 @@ from maskgae.nn.network import MaskGAENet
 from maskgae.nn.readout import Readout
 from maskgae.run.files import load_parts, save
 from maskgae.run.grown import read_like, readout_like
-from maskgae.run.links import check_top, missing_links
+from maskgae.run.links import LinkSearch, Recall, check_top
 from maskgae.run.nearest import Nearest
 from maskgae.run.page import write_report
-from maskgae.run.source import Source
+from maskgae.run.source import Source, ends_of
 from maskgae.run.why import Why, why
 from maskgae.training.logits import logits_on
 from maskgae.training.maskgae import embedded
@@ -157,6 +157,11 @@ class Run:
         layers = self.net.encode(messages)
         return np.asarray(embedded(self.net, self.readout, messages, layers).cpu())
 
+    @cached_property
+    def search(self) -> LinkSearch:
+        """The search for missing links, by numbers of nodes."""
+        return LinkSearch(self.pair_scores, self.z, self.graph)
+
     def test_scores(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Probabilities of the test's edges and negative samples, as the test scored them."""
         if self.split is None:
@@ -187,6 +192,9 @@ class Run:
     ) -> dict[str, NDArray[Any]]:
         """The highest-scored missing links of each node, best first.
 
+        On more than 10,000 nodes they are looked for among candidates, and :meth:`link_recall`
+        tells what these miss.
+
         Args:
             top: links per node, at most.
             nodes: names of the nodes to ask about, or one; all of them where it is ``None``.
@@ -201,16 +209,27 @@ class Run:
             raise InputError(
                 "--in asks which way links go, and this run was fitted without --directed"
             )
-        found = missing_links(self.pair_scores, self.z, self.graph, top, asked, incoming=incoming)
+        found = self.search.links(top, asked, incoming)
         return {
             "source": self.ids[found.source.numpy()],
             "target": self.ids[found.target.numpy()],
             "score": self.scorer.probability(found.score).float().numpy(),
         }
 
+    def link_recall(
+        self, top: int = 10, nodes: Any = None, incoming: bool = False
+    ) -> Recall | None:
+        """What share of the best links the candidates of :meth:`links` hold, where it uses them.
+
+        Measured against scoring all nodes, on a sample of this graph's nodes; the arguments are
+        those of :meth:`links`.
+        """
+        asked = None if nodes is None else self._numbers(nodes)
+        return self.search.recall(top, asked, incoming)
+
     def score(self, pairs: Any) -> NDArray[np.float32]:
         """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
-        ends = _ends(pairs)
+        ends = ends_of(pairs)
         if not ends:
             return np.empty(0, dtype=np.float32)
         numbers = self.source.numbers(ends).reshape(-1, 2).T.copy()
@@ -267,16 +286,3 @@ class Run:
     def __repr__(self) -> str:
         figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])
         return f"Run({self.graph.name}, {self.graph.num_nodes:,} nodes{figures and ', ' + figures})"
-
-
-def _ends(pairs: Any) -> list[Any]:
-    """Both ends of each pair, one pair after the other, ``[P, 2] -> [2 P]``."""
-    rows = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
-    rows = rows.tolist() if hasattr(rows, "tolist") else rows
-    if not isinstance(rows, Iterable) or isinstance(rows, str):
-        raise InputError(f"pairs are a list such as [('ann', 'bob')], not {pairs!r}")
-    rows = list(rows)
-    wrong = [row for row in rows if not isinstance(row, list | tuple) or len(row) != 2]
-    if wrong:
-        raise InputError(f"a pair is two names, such as ('ann', 'bob'), not {wrong[0]!r}")
-    return [end for row in rows for end in row]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -72,6 +72,19 @@ def positions(names: Any, ids: IdArray, where: str) -> np.ndarray[Any, np.dtype[
         what = "1 name is no node" if len(unknown) == 1 else f"{len(unknown):,} names are not nodes"
         raise InputError(f"{what} of {where}: {listed}")
     return found
+
+
+def ends_of(pairs: Any) -> list[Any]:
+    """Both ends of each pair, one pair after the other, ``[P, 2] -> [2 P]``."""
+    rows = pairs.to_numpy() if hasattr(pairs, "to_numpy") else pairs
+    rows = rows.tolist() if hasattr(rows, "tolist") else rows
+    if not isinstance(rows, Iterable) or isinstance(rows, str):
+        raise InputError(f"pairs are a list such as [('ann', 'bob')], not {pairs!r}")
+    rows = list(rows)
+    wrong = [row for row in rows if not isinstance(row, list | tuple) or len(row) != 2]
+    if wrong:
+        raise InputError(f"a pair is two names, such as ('ann', 'bob'), not {wrong[0]!r}")
+    return [end for row in rows for end in row]
 
 
 def read(
