@@ -83,6 +83,23 @@ def test_links_are_printed_where_no_file_is_named(fitted: Path, tmp_path: Path) 
     assert record["facts"]["test_pairs"] == 70
 
 
+def test_a_run_tells_what_fit_chose_and_why(fitted: Path) -> None:
+    said = " ".join(run("settings", fitted).split())
+    assert "Narrow layers: 150 nodes cannot train many weights." in said
+    assert "encoder.hidden = 64 (default 128)" in said
+    assert "Given, by a preset" in said and "training.epochs = 5 (default" in said
+
+
+def test_the_limit_of_epochs_and_few_test_edges_are_told(tmp_path: Path) -> None:
+    ring = [f"{i},{(i + step) % 30}" for i in range(30) for step in (1, 2)]
+    (tmp_path / "ring.csv").write_text("\n".join(["source,target", *ring]))
+    words = ("--set", "training.epochs=1", "--set", "training.eval_every=1")
+    said = run("fit", tmp_path / "ring.csv", "--out", tmp_path / "run", *words)
+    assert "tested on 6 edges: so few that chance alone moves figures by up to 20" in said
+    assert "stopped by the limit of 1 epochs at its best one" in said
+    assert f"--from {tmp_path / 'run'} --out NEW" in said
+
+
 def test_the_run_folder_is_complete(fitted: Path) -> None:
     names = {path.name for path in fitted.iterdir()}
     assert names == {

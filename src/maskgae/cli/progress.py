@@ -92,7 +92,21 @@ class FitProgress(Callback):
             screen.out.print(f"trained on {rate:,.0f} edges per second", soft_wrap=True)
         if run.metrics:
             screen.show_record(run.record, self.tasks, self.seconds)
-        for line in gains(run.record):
+        for line in (*gains(run.record), *_unfinished(run)):
             screen.out.print(line, soft_wrap=True)
         page = screen.plain(run.folder / "report.html")
         screen.out.print(f"run folder: {folder} · the page: {page}", soft_wrap=True)
+
+
+def _unfinished(run: Run) -> Iterator[str]:
+    """Says where the limit of epochs ended what validation still liked, and how to go on."""
+    facts, folder = run.record["facts"], screen.plain(run.folder)
+    epochs = facts.get("epochs")
+    if facts.get("stopped") != "epochs" or epochs != facts.get("best_epoch"):
+        return
+    if run.settings.training.select == "last":
+        return
+    yield (
+        f"stopped by the limit of {epochs:,} epochs at its best one: more may be better; to go on, "
+        f"fit with --from {folder} --out NEW, or begin with --set training.epochs={2 * epochs}"
+    )

@@ -220,6 +220,9 @@ def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     return table
 
 
+#: Test edges below which chance moves figures by several points.
+FEW_EDGES = 100
+
 SHOWN_METRICS = {
     "link": ("rank_mrr", "rank_hits@10", "auc", "ap"),
     "node": ("accuracy", "macro_f1", "accuracy_random_splits"),
@@ -247,12 +250,26 @@ def show_record(
     for task in tasks:
         if SHOWN_METRICS[task][0] in record["metrics"]:
             out.print(record_table(record, SHOWN_METRICS[task]))
-    for line in credentials(record, seconds):
+    for line in (*rests_on(record), *credentials(record, seconds)):
         out.print(line)
 
 
 def _masked(record: Mapping[str, Any]) -> str:
     return f"{record['mask']} mask, {record['semantics']} · " if record["mask"] else ""
+
+
+def rests_on(record: Mapping[str, Any]) -> Iterator[str]:
+    """On how many edges the figures rest, and how far off so few of them may be.
+
+    >>> list(rests_on({"facts": {"test_pairs": 7}, "metrics": {"auc": {}}}))
+    ['tested on 7 edges: so few that chance alone moves figures by up to 19 points']
+    """
+    count = record.get("facts", {}).get("test_pairs")
+    if count is None or "auc" not in record["metrics"]:
+        return
+    # The standard error of a share is half over the root at the most.
+    few = f": so few that chance alone moves figures by up to {50 / count**0.5:.0f} points"
+    yield f"tested on {count:,} edges{few if count < FEW_EDGES else ''}"
 
 
 def credentials(

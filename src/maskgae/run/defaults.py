@@ -42,12 +42,18 @@ class Suggestion:
     """Settings to start from, by dotted key, and why."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    reasons: list[str] = field(default_factory=list)
+    why: dict[str, str] = field(default_factory=dict)
 
     def add(self, reason: str, **settings: Any) -> None:
         """Takes settings up, with ``__`` for the dot of a key."""
-        self.settings |= {key.replace("__", "."): value for key, value in settings.items()}
-        self.reasons.append(reason)
+        dotted = {key.replace("__", "."): value for key, value in settings.items()}
+        self.settings |= dotted
+        self.why |= dict.fromkeys(dotted, reason)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Each reason once, in the order in which they were given."""
+        return list(dict.fromkeys(self.why.values()))
 
 
 @dataclass(frozen=True)

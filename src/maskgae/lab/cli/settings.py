@@ -1,8 +1,9 @@
-"""``maskgae settings``: what ``--set`` takes."""
+"""``maskgae settings``: what ``--set`` takes, and what a fit chose."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,12 @@ from maskgae.cli.app import app
 @app.command()
 def settings(
     key: Annotated[
-        str | None, typer.Argument(help="Only this one, or those of a concern, such as mask.")
+        str | None,
+        typer.Argument(
+            help="Only this one, or those of a concern, such as mask; or a run, for what 'fit' "
+            "chose and why.",
+            metavar="[KEY|RUN]",
+        ),
     ] = None,
     method: Annotated[
         str | None, typer.Option(help="Those of a baseline that has its own, such as dgi.")
@@ -28,11 +34,30 @@ def settings(
     if method is not None:
         _show_method(method, key)
         return
+    if key is not None and (Path(key) / "config.toml").is_file():
+        _show_run(Path(key))
+        return
     defaults = Settings().flat()
     table = _table()
     for each in _chosen(key, defaults):
         table.add_row(each, _text(defaults[each]), _meaning(help_text(each), range_text(each)))
     screen.out.print(table)
+
+
+def _show_run(folder: Path) -> None:
+    """What a fit chose: settings that follow from one reason stand together."""
+    from maskgae.run import Run
+    from maskgae.run.choices import choices
+
+    together: dict[str, list[str]] = {}
+    for key, value, default, why in choices(Run.load(folder)):
+        text = f"  {key} = {_text(value)} (default {_text(default)})"
+        together.setdefault(why, []).append(text)
+    for why, lines in together.items():
+        screen.out.print(screen.plain(why))
+        for line in lines:
+            screen.out.print(screen.plain(line), soft_wrap=True)
+    screen.out.print("All others are the defaults, as 'maskgae settings' lists them.")
 
 
 def _show_method(method: str, key: str | None) -> None:
