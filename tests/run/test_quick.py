@@ -88,4 +88,4 @@ def test_few_edges_are_enough() -> None:
 
 def test_a_fit_tells_what_training_added() -> None:
     run = maskgae.fit(generate(150, 600, seed=1), {"training.epochs": 2})
-    assert next(gains(run.record)).startswith("training adds")
+    assert next(gains(run.record)).startswith("training added")

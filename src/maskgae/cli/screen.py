@@ -247,9 +247,11 @@ def show_record(
         f"[bold]{record['task']} · {plain(record['dataset'])}[/] · {_masked(record)}"
         f"{len(seeds)} seed{plural} · percent"
     )
-    for task in tasks:
-        if SHOWN_METRICS[task][0] in record["metrics"]:
-            out.print(record_table(record, SHOWN_METRICS[task]))
+    there = [task for task in tasks if SHOWN_METRICS[task][0] in record["metrics"]]
+    for place, task in enumerate(there):
+        if place:
+            out.print()
+        out.print(record_table(record, SHOWN_METRICS[task]))
     for line in (*rests_on(record), *credentials(record, seconds)):
         out.print(line)
 

@@ -40,7 +40,7 @@ WIDEST = 2048
 #: Steps of personalised PageRank, and the share of a node's own features in each.
 SPREAD_STEPS, STAYS = 10, 0.1
 #: How long the rows of each part are.
-LENGTHS = {"structure": 0.3, "features": 0.5, "once": 0.5, "far": 1.0}
+LENGTHS = {"layers": 0.7, "structure": 0.3, "features": 0.5, "once": 0.5, "far": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,5 +140,5 @@ class Readout:
 
 
 def _joined(layers: Sequence[Tensor], inputs: JoinedInputs, graph: Graph) -> Tensor:
-    outputs = [F.normalize(layer.cpu(), dim=1) for layer in layers]
+    outputs = [LENGTHS["layers"] * F.normalize(layer.cpu(), dim=1) for layer in layers]
     return torch.cat([*outputs, *inputs.parts(graph)], dim=1)

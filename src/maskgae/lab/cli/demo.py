@@ -10,7 +10,6 @@ import typer
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Quiet, Threads, prepare_torch
-from maskgae.lab.cli.evaluate import evaluated
 
 #: Where a demo goes, and replaces the one before.
 DEMO = Path("runs/demo")
@@ -25,8 +24,6 @@ def demo(
     """Train and evaluate on the embedded graph: your own libraries' import statements."""
     from maskgae.cli.progress import FitProgress
     from maskgae.datasets.imports import imports_source, installed_packages
-    from maskgae.lab import make_cell
-    from maskgae.presets import preset
     from maskgae.run import Source, fit
 
     prepare_torch("cpu", threads)
@@ -34,18 +31,9 @@ def demo(
         f"The graph: modules of the installed {', '.join(installed_packages())},\n"
         "joined where one imports the other; features: words of their docstrings.\n"
     )
-    progress = FitProgress(quiet, tasks=("link",))
+    progress = FitProgress(quiet)
     with progress.watched():
-        settings = preset("link-imports-edge").settings.updated({"scorer.kind": "combined"})
-        fit(
-            Source(*imports_source()),
-            settings,
-            folder=out,
-            force=out == DEMO,
-            callbacks=[progress],
-        )
-    screen.out.print()
-    screen.show_record(evaluated(make_cell("node", "imports"), [0], "cpu", quiet))
+        fit(Source(*imports_source()), folder=out, force=out == DEMO, callbacks=[progress])
     screen.out.print(
         f"\nThe page to look at: [bold]{screen.plain(out / 'report.html')}[/]\n"
         "Next: [bold]maskgae fit EDGES.csv --out RUN[/]        your own graph\n"
