@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 from maskgae.base.display import METRIC_NAMES
 from maskgae.lab.contest.contestants import CONTESTANTS
@@ -121,7 +121,7 @@ def _costs(runs: Sequence[Run]) -> list[str]:
     seconds = [run["time_s"]["train"] for run in runs if run["time_s"]]
     if not seconds:
         return ["", ""]
-    return [f"{fmean(seconds):,.0f}", f"{max(run['peak_rss_mb'] for run in runs):,.0f}"]
+    return [f"{median(seconds):,.0f}", f"{max(run['peak_rss_mb'] for run in runs):,.0f}"]
 
 
 @dataclass(frozen=True)

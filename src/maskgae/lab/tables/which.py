@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from statistics import fmean
+from statistics import fmean, median
 
 from maskgae.lab.contest.contestants import CONTESTANTS
 from maskgae.lab.contest.entry import TASK
@@ -62,5 +62,5 @@ def _ranked(found: Standing, metric: str) -> list[tuple[str, float]]:
 
 
 def _shown(found: Standing, name: str, mean: float) -> str:
-    seconds = fmean(run["time_s"]["train"] for run in found[name].values())
+    seconds = median(run["time_s"]["train"] for run in found[name].values())
     return f"{CONTESTANTS[name].title} {100 * mean:.1f} ({seconds:,.0f} s)"
