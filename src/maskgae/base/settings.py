@@ -226,6 +226,20 @@ class SplitConfig:
     hard_negatives: int = setting(
         0, "hard negative samples that each test edge is ranked against; 0: none", low=0
     )
+    val_from: str = setting(
+        "",
+        "with times: edges from this time on, a number or a date, are for validation; empty: the "
+        "last of the share",
+        pattern=r"[0-9eE.:/T +-]*",
+    )
+    test_from: str = setting("", "the same of the test", pattern=r"[0-9eE.:/T +-]*")
+    known: float = setting(
+        1 / 3,
+        "with times: share of the edges of a node that is new at the test, or at validation, which "
+        "pass messages; the others are to be found",
+        low=0,
+        high=1,
+    )
 
 
 @dataclass(frozen=True)

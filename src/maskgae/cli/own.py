@@ -63,6 +63,15 @@ Directed = Annotated[
     bool,
     typer.Option("--directed", help="Edges go from the first column to the second: keep that."),
 ]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        help="The column of the edges, or of the table, with their time: train on the past, test "
+        "on what came after (split.val_from, split.test_from, split.known).",
+        metavar="COLUMN",
+    ),
+]
 RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", metavar="RUN")]
 OutFile = Annotated[
     Path, typer.Option("--out", help="Parquet, CSV, TSV, NPZ or NPY.", metavar="FILE")
@@ -85,6 +94,7 @@ def fit(
     label: LabelColumn = None,
     type: TypeColumn = None,
     directed: Directed = False,
+    time: TimeColumn = None,
     missing: MissingRule = "error",
     read: Reading = None,
     dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
@@ -141,7 +151,7 @@ def fit(
     from maskgae.cli.progress import FitProgress
 
     prepare_torch(device, threads)
-    kinds: dict[str, Any] = {"type": type, "directed": directed}
+    kinds: dict[str, Any] = {"type": type, "directed": directed, "time": time}
     progress = FitProgress(quiet)
     try:
         with progress.watched():

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
+from maskgae.data.clock import Clock
 from maskgae.data.csr import CSR, csr_from_coordinates
 from maskgae.data.directions import BACKWARD, FORWARD, WAY_COLUMNS, Arcs, arcs_of, pair_directions
 from maskgae.data.features import Features, JoinedFeatures, SparseFeatures, as_features
@@ -95,6 +96,7 @@ class Graph:
         types: of the nodes, and which of them edges join; any two where it is ``None``.
         directions: of a directed graph, which ways each pair goes: 1 from ``u`` to ``v``, 2 from
             ``v`` to ``u``, 3 both.
+        clock: when nodes and edges came about; nodes are then numbered as they came.
 
     Shapes:
         - **pairs:** ``[2, M]``
@@ -120,6 +122,7 @@ class Graph:
     cleaning: Cleaning = field(default_factory=Cleaning)
     types: Types | None = None
     directions: Tensor | None = None
+    clock: Clock | None = None
 
     def __post_init__(self) -> None:
         if self.features is not None and self.features.num_rows != self.num_nodes:
@@ -222,6 +225,19 @@ class Graph:
             return part.with_structure(self.structure.select(flags))
         return part
 
+    def first(self, count: int) -> Graph:
+        """The first so many nodes and the pairs between them, with the same numbers."""
+        part = self.subgraph((self.pairs < count).all(0))
+        features, labels, types = self.features, self.labels, self.types
+        return replace(
+            part,
+            num_nodes=count,
+            features=None if features is None else features.rows(torch.arange(count)),
+            labels=None if labels is None else labels[:count],
+            types=None if types is None else replace(types, codes=types.codes[:count]),
+            node_split=None,
+        )
+
     def with_structure(self, structure: Structure) -> Graph:
         """This graph, its rows given instead of sorted when they are asked for."""
         self.__dict__["structure"] = structure
@@ -232,6 +248,10 @@ class Graph:
         joined = self.edges(torch.arange(self.num_pairs))
         types = Types.of(codes, names, joined, self.directed, column)
         return self._replaced(types=types)
+
+    def with_times(self, times: Any, since: Any) -> Graph:
+        """The same graph with a time for each pair and each node, the latter ascending."""
+        return self._replaced(clock=Clock.of(self.pairs, times, since))
 
     def with_features(self, features: Features | None) -> Graph:
         """The same graph with other features."""

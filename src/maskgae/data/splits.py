@@ -2,6 +2,7 @@
 
 ====================  ==============================================================
 split_links           random shares of the pairs for validation and test
+split_by_time         what came later, see :mod:`maskgae.data.time_split`
 hold_out              some pairs for validation only, to stop a pre-training
 split_nodes           random 10/10/80 of the labelled nodes
 split_nodes_like      random nodes, as many of each class as a public split has
@@ -37,6 +38,8 @@ class LinkSplit:
         val_negatives: negative samples to tell ``val`` from.
         test_negatives: negative samples to tell ``test`` from.
         val_weights: weights of ``val``, where the graph has weights.
+        val_messages: what passes messages at validation, where that is not ``train``.
+        test_messages: what passes messages at the test, where that does not follow from the others.
 
     Shapes:
         - **val**, **val_negatives:** ``[2, V]``
@@ -50,9 +53,23 @@ class LinkSplit:
     val_negatives: Tensor
     test_negatives: Tensor
     val_weights: Tensor | None = None
+    val_messages: Graph | None = None
+    test_messages: Graph | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes at the test; a split by time trains on those of the past."""
+        return (self.test_messages or self.train).num_nodes
+
+    @property
+    def seen(self) -> Graph:
+        """The graph whose edges the encoder may see at validation."""
+        return self.val_messages or self.train
 
     def messages(self, which: str) -> Graph:
         """The graph whose edges the encoder may see at the test: ``train`` or ``train_val``."""
+        if self.test_messages is not None:
+            return self.test_messages
         if which == "train":
             return self.train
         if which != "train_val":

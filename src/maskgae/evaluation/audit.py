@@ -10,6 +10,9 @@ negative_edges          held-out negatives that are edges of the whole graph
 negative_loops          held-out negatives that join a node to itself
 negative_duplicates     held-out negatives that stand twice, in either part
 negative_types          where nodes have types: held-out negatives that no edge could be
+later_targets           where edges have times: training pairs of the time of held-out ones
+later_messages          pairs that pass messages before their time, at validation or test; of its
+                        own time only what is known of a node that came then may
 ======================  ==========================================================
 
 A pair is the same in either direction. Which share of the targets stays visible to the encoder
@@ -22,6 +25,7 @@ import torch
 from torch import Tensor
 
 from maskgae.base.errors import RunError
+from maskgae.data.clock import Clock
 from maskgae.data.graph import Graph
 from maskgae.data.pairs import contains_keys, pair_keys
 from maskgae.data.splits import LinkSplit
@@ -48,7 +52,7 @@ def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[
     val, test = (pair_keys(pairs, graph.num_nodes) for pairs in (split.val, split.test))
     negatives = torch.cat([split.val_negatives, split.test_negatives], dim=1)
     counts = {
-        "held_out_leaks": count_held_out(split, split.train.pairs),
+        "held_out_leaks": count_held_out(split, split.train.pairs) + _seen_leaks(split),
         "val_test_overlap": int(torch.isin(val, test).sum()),
         "held_out_duplicates": sum(_duplicates(_keys(graph, x)) for x in (split.val, split.test)),
         "negative_edges": int(graph.has(negatives).sum()),
@@ -57,9 +61,34 @@ def audit_split(graph: Graph, split: LinkSplit, *, refuse: bool = True) -> dict[
     }
     if graph.types is not None:
         counts["negative_types"] = int((~graph.types.allow(negatives)).sum())
+    if graph.clock is not None:
+        counts |= _later(graph.clock, split)
     if refuse:
         _refuse(counts, "this split is not clean", "draw it anew from the whole graph")
     return counts
+
+
+def _later(clock: Clock, split: LinkSplit) -> dict[str, int]:
+    """What is seen before its time."""
+    first, last = (float(clock.at(pairs).min()) for pairs in (split.val, split.test))
+    late = clock.at(split.train.pairs) >= min(first, last)
+    messages = 0
+    for graph, start, end in (
+        (split.val_messages, first, last),
+        (split.test_messages, last, torch.inf),
+    ):
+        if graph is not None:
+            times, came = clock.at(graph.pairs), clock.since[graph.pairs.long()].amax(0)
+            messages += int(((times >= end) | ((times >= start) & (came < start))).sum())
+    return {"later_targets": int(late.sum()), "later_messages": messages}
+
+
+def _seen_leaks(split: LinkSplit) -> int:
+    """Held-out pairs that pass messages when they are asked for, in a split that says what does."""
+    leaks = 0
+    for graph, pairs in ((split.val_messages, split.val), (split.test_messages, split.test)):
+        leaks += 0 if graph is None else int(graph.contains(pairs).sum())
+    return leaks
 
 
 def audit_negatives(graph: Graph, negatives: Tensor) -> dict[str, int]:
@@ -87,7 +116,7 @@ def audit_negatives(graph: Graph, negatives: Tensor) -> dict[str, int]:
 
 def count_held_out(split: LinkSplit, pairs: Tensor) -> int:
     """How many held-out pairs, validation and test, stand among the given ones ``[2, P]``."""
-    num_nodes = split.train.num_nodes
+    num_nodes = split.num_nodes
     held_out = pair_keys(torch.cat([split.val, split.test], dim=1), num_nodes)
     seen = pair_keys(pairs, num_nodes)
     if not bool((seen[1:] >= seen[:-1]).all()):

@@ -130,8 +130,8 @@ def fitted_scorers(
     """What scores the method's row and, where rules are combined with it, the parts' own rows."""
     if kept is None or not kept.pairs.shape[1]:  # the only validation pair chose the epoch
         return {"method": Scorer.bare()}
-    columns = Columns.of(split.train, opened(fitted, split.train))
-    known = joined(split.train, split.val, None)
+    columns = Columns.of(split.seen, opened(fitted, split.seen))
+    known = joined(split.seen, split.val, None)
     combined, rules = fit_scorers(columns, kept, known, stream)
     if columns.network is None:
         return {"method": combined}
@@ -189,7 +189,7 @@ def selection_pairs(
 def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
     """What a run selects its epoch on; nothing, where it trains on all other pairs to the end."""
     if split.val.shape[1]:
-        return Validation(split.val, split.val_negatives)
+        return Validation(split.val, split.val_negatives, messages=split.val_messages)
     training = settings.training
     if training.select != "last" or training.patience:
         raise InputError(

@@ -27,12 +27,13 @@ class Validation:
     """Held-out pairs and non-edges on which a training is stopped, ``[2, V]`` each.
 
     ``known`` are all validation pairs where ``pairs`` are a part of them: in a ranking they are no
-    candidates.
+    candidates. ``messages`` is the graph that they are scored on, where it is not that of training.
     """
 
     pairs: Tensor
     negatives: Tensor
     known: Tensor | None = None
+    messages: Graph | None = None
 
     def halves(self, stream: Stream) -> tuple[Validation, Validation]:
         """Two random halves that know of each other: one to choose the epoch on, one to fit on.
@@ -48,9 +49,8 @@ class Validation:
             cut = -(-pairs.shape[1] // 2)
             parts.append([pairs[:, part.sort().values] for part in (order[:cut], order[cut:])])
         known = self.pairs if self.known is None else self.known
-        return Validation(parts[0][0], parts[1][0], known), Validation(
-            parts[0][1], parts[1][1], known
-        )
+        one, other = (Validation(parts[0][i], parts[1][i], known, self.messages) for i in (0, 1))
+        return one, other
 
 
 class Fitted(Protocol):

@@ -2,7 +2,8 @@ r"""Full ranking: where a held-out partner stands among all nodes, as ``links`` 
 
 Each held-out pair :math:`(u, v)` is asked twice: for :math:`v` among all nodes from :math:`u`, and
 for :math:`u` from :math:`v`. The end itself and its known neighbours other than the asked partner
-are no candidates, nor are nodes of a type that no edge joins to its own. With :math:`n` candidates
+are no candidates, nor are nodes of a type that no edge joins to its own or, where edges have times,
+that came after the pair. With :math:`n` candidates
 above the partner and :math:`m` beside it, its rank is
 
 .. math::
@@ -170,7 +171,7 @@ def _ranks(rows: RowScorers, asked: Tensor, known: Graph, incoming: bool) -> dic
     csr, found = known.rows(incoming), {}
     barred = None if known.types is None else known.types.barred(ends, incoming)
     row, partner, end = place.numpy(), asked[1].numpy(), ends.numpy()
-    known_rows = csr.indptr.numpy(), csr.indices.numpy()
+    known_rows = csr.indptr.numpy(), csr.indices.numpy(), candidate_counts(known, asked).numpy()
     # [ends, N] each
     for name, scores in rows(ends).items():
         ranks = torch.empty(asked.shape[1], dtype=torch.double)
@@ -181,6 +182,13 @@ def _ranks(rows: RowScorers, asked: Tensor, known: Graph, incoming: bool) -> dic
             raise RunError("scores are not numbers (NaN): lower training.lr and run again")
         found[name] = ranks
     return found
+
+
+def candidate_counts(known: Graph, asked: Tensor) -> Tensor:
+    """How many nodes were there when each pair came about; all of them without times, ``[Q]``."""
+    if known.clock is None:
+        return torch.full((asked.shape[1],), known.num_nodes)
+    return known.clock.there(known.clock.at(asked)).clamp(max=known.num_nodes)
 
 
 def mean_ranks(found: Tensor, others: Tensor) -> Tensor:
@@ -240,4 +248,6 @@ def left_out_flags(
     column = place[torch.cat([nodes, asked[1]])]
     flags = torch.zeros(asked.shape[1], candidates.numel(), dtype=torch.bool)
     flags[rows[column >= 0], column[column >= 0]] = True
+    if known.clock is not None:
+        flags |= candidates >= candidate_counts(known, asked).unsqueeze(1)
     return flags

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from maskgae.base.errors import InputError
+from maskgae.data.clock import first_times
 from maskgae.data.graph import Graph
 from maskgae.io.edges import EdgeTable
 from maskgae.io.encode import TableEncoder, encode_labels
@@ -21,7 +23,9 @@ from maskgae.io.kinds import (
     side_flags,
     table_types,
 )
+from maskgae.io.messages import shown
 from maskgae.io.tables import NodeTable
+from maskgae.io.times import parse_times
 
 PLAIN = Kinds()
 
@@ -63,12 +67,20 @@ def build_graph(
     ids, ends, notes = edges.ids, edges.edges, list(edges.notes)
     features = labels = None
     names: tuple[str, ...] = ()
+    number = np.arange(len(ids))
     if nodes is not None:
         ids, number = table_ids(nodes, edges.ids)
         ends = find_ids(edges.ids, ids)[ends]
         alone = len(ids) - np.unique(ends).size
         notes += nodes.note()
         notes += [f"{alone:,} nodes of the table have no edge and are kept"] if alone else []
+    since = times = None
+    if kinds.time is not None:
+        times, since, said = _times(edges, nodes, ids, ends, kinds.time)
+        order = np.argsort(since, kind="stable")
+        rank = np.argsort(order)
+        ids, ends, since, number = ids[order], rank[ends], since[order], rank[number]
+        notes.append(said)
     if nodes is not None and encoder is not None:
         features = encoder.transform(nodes, ids)
         if encoder.label is not None and encoder.label in nodes.columns:
@@ -84,8 +96,38 @@ def build_graph(
         name=edges.name,
         directed=kinds.directed,
     )
-    graph, said = _with_types(graph, edges.sides, ends, nodes, ids, kinds)
-    return BuiltGraph(graph, ids, names, (*notes, *said, str(graph.cleaning)))
+    if times is not None:
+        keys = ends.min(0) * np.int64(len(ids)) + ends.max(0)
+        proper = ends[0] != ends[1]
+        place = np.searchsorted(graph.keys.numpy(), keys[proper])
+        graph = graph.with_times(first_times(place, times[proper], graph.num_pairs), since)
+    graph, about = _with_types(graph, edges.sides, ends, nodes, ids, kinds)
+    return BuiltGraph(graph, ids, names, (*notes, *about, str(graph.cleaning)))
+
+
+def _times(
+    edges: EdgeTable,
+    nodes: NodeTable | None,
+    ids: IdArray,
+    ends: np.ndarray[Any, Any],
+    column: str,
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], str]:
+    """When each edge and each node came about, and what to say of it, ``[E]``, ``[N]``."""
+    if edges.times is not None:
+        times, where = edges.times, "the edges"
+        since = first_times(ends.reshape(-1), np.tile(times, 2), len(ids))
+    elif nodes is not None and column in nodes.columns:
+        cells, where = nodes.columns[column], "the nodes: an edge is as old as its later end"
+        since = parse_times(cells, nodes.path, nodes.place_of_row)[nodes.rows_of(ids)]
+        times = since[ends].max(0)
+    else:
+        there = "" if nodes is None else f" nor {nodes.path}"
+        raise InputError(
+            f"--time names a column of the edges or of --nodes, but neither {edges.name}{there} "
+            f"has {shown(column)}: check the name"
+        )
+    said = f"times from column {shown(column)} of {where}, {times.min():g} to {times.max():g}"
+    return times, since, said
 
 
 def _with_types(

@@ -43,6 +43,7 @@ from maskgae.io.numbers import parse_weights
 from maskgae.io.parquet import ParquetTable
 from maskgae.io.sources import File, open_file
 from maskgae.io.text import TextTable
+from maskgae.io.times import parse_times
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".edges", ".el")
 PACKED_ENDINGS = (*TEXT_ENDINGS, ".mtx", ".graphml")
@@ -60,11 +61,12 @@ class EdgeTable:
         name: what to call the graph.
         notes: what was guessed or is worth a look, one line each.
         sides: what the columns of the two ends are called, where there are columns.
+        times: when each edge came about.
 
     Shapes:
         - **ids:** ``[N]``
         - **edges:** ``[2, E]``
-        - **weights:** ``[E]``
+        - **weights**, **times:** ``[E]``
     """
 
     ids: IdArray
@@ -73,6 +75,7 @@ class EdgeTable:
     name: str = "graph"
     notes: tuple[str, ...] = ()
     sides: tuple[str, str] | None = None
+    times: np.ndarray[Any, Any] | None = None
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -89,6 +92,7 @@ def read_edges(
     sep: str | None = None,
     comment: str | None = None,
     strip: bool | None = None,
+    time: str | None = None,
 ) -> EdgeTable:
     """Reads a list of edges or an adjacency matrix; the ending says which.
 
@@ -102,12 +106,13 @@ def read_edges(
         comment: what begins a line to skip; ``#`` where blanks separate, else nothing.
         strip: whether to cut blanks around ids. Where it is not given they are kept, but ids that
             differ by nothing else are an error.
+        time: the column of times, where the file has it.
 
     Raises:
         InputError: in one line, with the way out.
     """
     layout = {"sep": sep, "comment": comment, "header": header}
-    return _read(path, (source, target), weight, strip, layout)
+    return _read(path, (source, target), weight, strip, layout, time)
 
 
 def read_id_pairs(
@@ -133,6 +138,7 @@ def _read(
     weight: ColumnName | Literal[False] | None,
     strip: bool | None,
     layout: dict[str, Any],
+    time: str | None = None,
 ) -> EdgeTable:
     file = open_file(path, EDGE_ENDINGS, PACKED_ENDINGS)
     if file.ending in (".npz", ".mtx"):
@@ -140,9 +146,9 @@ def _read(
     elif file.ending == ".graphml":
         table = _from_graphml(file, weight)
     else:
-        asked = [name for name in (*ends, weight) if isinstance(name, str)]
+        asked = [name for name in (*ends, weight, time) if isinstance(name, str)]
         columns = open_columns(file, **layout, asked=asked)
-        table = _from_columns(columns, *ends, weight, strip)
+        table = _from_columns(columns, *ends, weight, strip, time)
     if table.edges.shape[1] == 0:
         raise InputError(f"{path} has 0 edges, and a graph needs one at least: check the file")
     return table
@@ -161,10 +167,12 @@ def _from_columns(
     target: ColumnName | None,
     weight: ColumnName | Literal[False] | None,
     strip: bool | None,
+    time: str | None,
 ) -> EdgeTable:
     ends = choose_ends(columns, source, target)
     weight_place = choose_weight(columns, weight, ends)
-    places = [*ends, *([] if weight_place is None else [weight_place])]
+    time_place = columns.names.index(time) if time in columns.names else None
+    places = [*ends, *(place for place in (weight_place, time_place) if place is not None)]
     cells = columns.read(places)
     checked = [end_column(columns, place, cells[i], strip) for i, place in enumerate(ends)]
     if checked[0].type != checked[1].type:
@@ -174,8 +182,10 @@ def _from_columns(
     weights = None
     if weight_place is not None:
         weights = parse_weights(cells[2], columns.file.path, columns.place_of_row)
-    name, sides = file_stem(columns.file), side_names(columns, ends)
-    return EdgeTable(ids, edges, weights, name, tuple(notes), sides)
+    name, sides, times = file_stem(columns.file), side_names(columns, ends), None
+    if time_place is not None:
+        times = parse_times(cells[-1], columns.file.path, columns.place_of_row)
+    return EdgeTable(ids, edges, weights, name, tuple(notes), sides, times)
 
 
 def side_names(columns: Columns, ends: tuple[int, int]) -> tuple[str, str]:

@@ -29,15 +29,18 @@ class Kinds:
         type: the column of the table with a type for each node, or ``none``; where it is left
             out, two sides are found by themselves.
         directed: whether edges go from the first column to the second.
+        time: the column of the edges or of the table that says when they came about.
     """
 
     type: str | None = None
     directed: bool = False
+    time: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the table of nodes that are no features."""
-        return () if self.type in (None, NONE) else (str(self.type),)
+        named = () if self.type in (None, NONE) else (str(self.type),)
+        return named if self.time is None else (*named, self.time)
 
 
 @dataclass(frozen=True, eq=False)

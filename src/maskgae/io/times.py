@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskgae.io.numbers import MISSING, is_text
+from maskgae.base.errors import InputError
+from maskgae.io.messages import shown
+from maskgae.io.numbers import MISSING, as_numbers, is_text
 
 #: A date as ISO 8601 writes it, with slashes for hyphens too, and a time of the day after it; then
 #: day, month and year with points, month, day and year with slashes, and day, month and year.
@@ -49,6 +53,36 @@ def as_times(cells: Any) -> tuple[Array, int | None]:
     best = max(read, key=lambda values: int((~np.isnan(values)).sum()))
     wrong = np.flatnonzero(np.isnan(best) & ~missing)
     return best, int(wrong[0]) if wrong.size else None
+
+
+def parse_times(cells: Any, path: Path, place_of_row: Callable[[int], str]) -> Array:
+    """A column of times: numbers as they are, dates as days since 1970, ``[n]``."""
+    dated = pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type)
+    values, wrong = as_times(cells) if dated else as_numbers(cells)
+    if wrong is not None and not dated:
+        values, wrong = as_times(cells)
+    bad = np.flatnonzero(~np.isfinite(values))
+    wrong = int(bad[0]) if wrong is None and bad.size else wrong
+    if wrong is not None:
+        raise InputError(
+            f"{path}: a time must be a number or a date, but {place_of_row(wrong)} has "
+            f"{shown(cells[wrong].as_py())}: mend or drop that row, or name another column"
+        )
+    return values
+
+
+def moment(text: str, key: str) -> float:
+    """A setting's time as :func:`parse_times` reads times.
+
+    >>> moment("2018", "split.val_from"), moment("1970-01-03", "split.val_from")
+    (2018.0, 2.0)
+    """
+    cell = pa.array([text])
+    for read in (as_numbers, as_times):
+        values, wrong = read(cell)
+        if wrong is None and np.isfinite(values).all():
+            return float(values[0])
+    raise InputError(f"{key} = '{text}' is no time: give a number or a date such as 2019-03-31")
 
 
 def _read(words: Any, pattern: str) -> Array:

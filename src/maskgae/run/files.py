@@ -195,6 +195,8 @@ def other_parts(run: Run, source: Source) -> list[str]:
     found += [] if sides[0] == sides[1] else ["other types"]
     ways = [None if g.directions is None else g.directions.tolist() for g in (one, other)]
     found += [] if ways[0] == ways[1] else ["other directions"]
+    clocks = [None if g.clock is None else g.clock.times.tolist() for g in (one, other)]
+    found += [] if clocks[0] == clocks[1] else ["other times"]
     labels = [graph.labels is not None and graph.labels.tolist() for graph in (one, other)]
     return found if labels[0] == labels[1] else [*found, "other labels"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,10 @@ from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import WITHOUT_EFFECT, Settings
 from maskgae.data.graph import Graph
-from maskgae.data.splits import LinkSplit, split_links
-from maskgae.data.structural import StructuralFeatures
+from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.ground import Ground
-from maskgae.evaluation.link_task import LinkResult, link_task, selection_pairs
+from maskgae.evaluation.link_task import LinkResult, link_task
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.evaluation.record import link_protocol, make_record
@@ -42,14 +41,13 @@ from maskgae.run.labels import add_label_metrics
 from maskgae.run.plan import Plan, plan_fit
 from maskgae.run.run import Run
 from maskgae.run.source import Source, read
+from maskgae.run.task import Task, prepared
 from maskgae.training import FittedMaskGAE, MaskGAEMethod
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.parallel import RankedCheckpoints, Ranks, launched, restarted
 
 #: What ``quick`` sets.
 QUICK = {"scorer.kind": "combined", "embedding.parts": "both", "encoder.kind": "none"}
-#: Columns of the features that are made from a graph without any.
-STRUCTURAL_WIDTH = 128
 
 
 def fit(
@@ -221,7 +219,7 @@ class _Request:
         if settings is None:  # rank 0 has found the run complete
             return Run(MaskGAENet.for_graph(source.graph, Settings()), source)
         forget_peak()
-        task = _prepared(source.graph, settings, self.holdout)
+        task = prepared(source.graph, settings, self.holdout)
         method = self._method(settings, self._checkpoints(here, place, settings))
         fitted = method.fit(task.train, task.validation(settings), Stream(settings.seed))
         _embedded(fitted, task.graph, here)
@@ -231,6 +229,8 @@ class _Request:
         """Compares what the ranks were given, before one of them waits for what never comes."""
         if here.alone:
             return
+        if source.graph.clock is not None:
+            raise InputError("a split by time trains in one process: leave out torchrun or --time")
         wishes: dict[str, Any] = {"set": self.settings, "preset": self.preset, "dim": self.dim}
         wishes |= {"holdout": self.holdout, "batch-pairs": self.batch_pairs, "resume": self.resume}
         here.check_same(digests(source, **wishes, start=self.start))
@@ -246,7 +246,7 @@ class _Request:
         self, source: Source, settings: Settings, here: Ranks, checkpoints: Checkpoints | None
     ) -> Run:
         forget_peak()
-        task = _prepared(source.graph, settings, self.holdout)
+        task = prepared(source.graph, settings, self.holdout)
         self.callback.on_part("training")
         method = self._method(settings, checkpoints)
         result = _trained(method, settings, task, self.callback.on_epoch)
@@ -259,7 +259,7 @@ class _Request:
             structural=task.structural,
             history=fitted.state.history,
             scorer=result.scorer,
-            readout=fitted.readout,
+            readout=task.readout(fitted),
             embedding=_embedded(fitted, task.graph, here),
         )
         run.record = _record(run, result.outcome, self.holdout)
@@ -309,48 +309,8 @@ def _holds_out(run: Run, split: LinkSplit) -> bool:
     return all(torch.equal(pairs, getattr(split, name)) for name, pairs in run.held_out.items())
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A graph with the features that a network reads, and what of it is held out."""
-
-    graph: Graph
-    split: LinkSplit | None
-    structural: StructuralFeatures | None
-
-    @property
-    def train(self) -> Graph:
-        return self.graph if self.split is None else self.split.train
-
-    @property
-    def held_out(self) -> dict[str, Tensor]:
-        return {} if self.split is None else {k: getattr(self.split, k) for k in files.HELD_OUT}
-
-    def validation(self, settings: Settings) -> Validation | None:
-        """What the other ranks select on, as the link task does on rank 0."""
-        if self.split is None:
-            return None
-        return selection_pairs(self.split, settings)[0]
-
-
-def _prepared(graph: Graph, settings: Settings, holdout: bool | LinkSplit) -> _Task:
-    """The graph and its split, with features from structure where it brought none."""
-    split = holdout if isinstance(holdout, LinkSplit) else None
-    stream = Stream(settings.seed)
-    if split is None and holdout:
-        split = split_links(graph, settings.split.val, settings.split.test, stream.at("split"))
-    if graph.features is not None or settings.encoder.node_embedding:
-        return _Task(graph, split, None)
-    # Of training edges alone: what is held out must not shine through.
-    train = graph if split is None else split.train
-    made = StructuralFeatures.fit(train, STRUCTURAL_WIDTH, stream.at("structure"))
-    graph = graph.with_features(made.transform(graph))
-    if split is not None:
-        split = replace(split, train=train.with_features(made.transform(train)))
-    return _Task(graph, split, made)
-
-
 def _trained(
-    method: _OwnMethod, settings: Settings, task: _Task, on_epoch: OnEpoch
+    method: _OwnMethod, settings: Settings, task: Task, on_epoch: OnEpoch
 ) -> LinkResult[FittedMaskGAE]:
     if task.split is None:
         fitted = method.fit(task.graph, None, Stream(settings.seed), on_epoch)
@@ -376,6 +336,8 @@ def _record(run: Run, outcome: Outcome, holdout: bool | LinkSplit) -> dict[str, 
     about = {"task": "link", "dataset": name, "method": "maskgae", "preset": None}
     flat = {key: value for key, value in settings.flat().items() if key != "seed"}
     protocol = link_protocol(settings, bool(holdout))
+    if run.graph.clock is not None and holdout:
+        protocol |= {"split": _time_protocol(settings), "negatives": "of nodes of that time"}
     if isinstance(holdout, LinkSplit):
         protocol |= {"split": "given", "negatives": "given"}
     record = make_record(about, flat, protocol, [outcome], run.source.seconds)
@@ -383,6 +345,15 @@ def _record(run: Run, outcome: Outcome, holdout: bool | LinkSplit) -> dict[str, 
     if run.graph.labels is not None:
         add_label_metrics(record, settings, run.graph, run.embedding)
     return record
+
+
+def _time_protocol(settings: Settings) -> str:
+    config = settings.split
+    starts = [start or "a share" for start in (config.val_from, config.test_from)]
+    return (
+        f"by time: validation from {starts[0]}, test from {starts[1]}; "
+        f"{config.known:.2g} of a new node's edges known"
+    )
 
 
 @dataclass(frozen=True)

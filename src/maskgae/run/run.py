@@ -133,14 +133,23 @@ class Run:
         """The edges that were trained on, and those that were held out, if any were."""
         if not self.held_out:
             return None
-        graph, val = self.graph, self.held_out["val"]
-        held = torch.cat([val, self.held_out["test"]], dim=1)
-        known = pair_keys(held, graph.num_nodes)
-        train = graph.subgraph(~torch.isin(graph.keys, known))
-        if self.structural is not None:
-            train = train.with_features(self.structural.transform(train))
-        weights = edge_weights(graph, val)
-        return LinkSplit(train=train, val_weights=weights, **self.held_out)
+        graph, parts = self.graph, self.held_out
+        val, test = (torch.isin(graph.keys, pair_keys(p, graph.num_nodes)) for p in _held(parts))
+        weights, messages = edge_weights(graph, parts["val"]), None
+        kept = ~val & ~test
+        if graph.clock is not None:
+            seen = ~test if self.settings.split.message_edges == "train_val" else kept
+            messages = self._part(seen)
+            kept = kept & (graph.clock.times < graph.clock.at(parts["val"]).min())
+        train, (first, second) = self._part(kept), _held(parts)
+        more = (parts["val_negatives"], parts["test_negatives"], weights)
+        return LinkSplit(train, first, second, *more, test_messages=messages)
+
+    def _part(self, kept: Tensor) -> Graph:
+        """Some of the pairs, with features from them alone where features come from structure."""
+        part = self.graph.subgraph(kept)
+        made = self.structural
+        return part if made is None else part.with_features(made.transform(part))
 
     @cached_property
     def pair_scores(self) -> PairScorer:
@@ -286,3 +295,7 @@ class Run:
     def __repr__(self) -> str:
         figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])
         return f"Run({self.graph.name}, {self.graph.num_nodes:,} nodes{figures and ', ' + figures})"
+
+
+def _held(parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    return parts["val"], parts["test"]

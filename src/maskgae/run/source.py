@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from maskgae.io.kinds import NONE, Kinds
 from maskgae.store.store import Store, open_store
 
 #: What may be said of how a file of edges is read.
-READING = tuple(signature(read_edges).parameters)[1:]
+READING = tuple(name for name in signature(read_edges).parameters if name not in ("path", "time"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,7 @@ def read(
     type: str | None = None,
     id: str | None = None,
     directed: bool = False,
+    time: str | None = None,
     **reading: Any,
 ) -> Source:
     """Reads a graph.
@@ -118,17 +119,19 @@ def read(
         id: the table's column of ids; where it is left out, ``id``, ``node``, ``node_id`` or
             ``name``, else the first.
         directed: whether edges go from the first end to the second.
+        time: the column of the edges, or of the table, that says when they came about; nodes are
+            then numbered as they came.
         reading: how to read a file of edges, as :func:`~maskgae.io.edges.read_edges` takes it.
 
     >>> source = read([("ann", "bob"), ("bob", "cyd")])
     >>> source.graph, source.ids.tolist()
     (Graph(nodes=3, pairs=2), ['ann', 'bob', 'cyd'])
     """
-    started = time.perf_counter()
+    started = perf_counter()
     if isinstance(edges, str | Path):
         if features is not None or labels is not None:
             raise InputError("features and labels go with a graph in Python: give a file its nodes")
-        path, kinds = Path(edges), Kinds(type, directed)
+        path, kinds = Path(edges), Kinds(type, directed, time)
         if path.is_dir():
             found = _of_store(path, nodes, label or id, kinds, reading)
         else:
@@ -137,9 +140,11 @@ def read(
     else:
         if type not in (None, NONE):
             raise InputError("'type' is about files: give a graph in Python by Graph.with_types")
+        if time is not None:
+            raise InputError("'time' is about files: give a graph in Python by Graph.with_times")
         asked = reading if id is None else {"id": id, **reading}
         found = _of_python(edges, features, labels, nodes, label, directed, asked)
-    return replace(found, seconds=time.perf_counter() - started)
+    return replace(found, seconds=perf_counter() - started)
 
 
 def _of_files(
@@ -154,7 +159,7 @@ def _of_files(
         check_no_table(**about)
     if unknown := [word for word in reading if word not in READING]:
         raise InputError(f"'{unknown[0]}' says nothing of a file: {nearest(unknown[0], READING)}")
-    listed = read_edges(edges, **reading)
+    listed = read_edges(edges, time=kinds.time, **reading)
     if nodes is None:
         built = build_graph(listed, kinds=kinds)
     else:
@@ -181,7 +186,7 @@ def _of_store(
     if nodes is not None or label is not None or kinds != Kinds() or reading:
         raise InputError(
             f"{folder} is a store, which has its edges, its table and its labels: give --read, "
-            "--nodes, --id, --label, --type and --directed to 'maskgae ingest'"
+            "--nodes, --id, --label, --type and --directed to 'maskgae ingest'; --time needs files"
         )
     encoder = None if store.encoding is None else TableEncoder.from_json(store.encoding)
     return Source(store.graph, store.ids, store.label_names, store.notes, encoder, store)

@@ -10,6 +10,7 @@ weights.npy            ``[M]``, where edges have weights
 labels.npy             ``[N]``, where nodes have classes
 directions.npy         ``[M]``, of a directed graph, which ways each pair goes
 types.npy              ``[N]``, where nodes have types
+times.npy, since.npy   ``[M]`` and ``[N]``, where edges have times
 features.npy           ``[N, F]``; sparse ones are ``features_indptr.npy``,
                        ``features_indices.npy`` and ``features_values.npy``
 ids.parquet            what the nodes are called
@@ -70,6 +71,8 @@ ARRAYS: dict[str, tuple[str, Callable[[int, int, int], tuple[int | None, ...]]]]
     "labels": ("i", lambda n, m, f: (n,)),
     "directions": ("i", lambda n, m, f: (m,)),
     "types": ("i", lambda n, m, f: (n,)),
+    "times": ("t", lambda n, m, f: (m,)),
+    "since": ("t", lambda n, m, f: (n,)),
     "features": ("f", lambda n, m, f: (n, f)),
     "features_indptr": ("i", lambda n, m, f: (n + 1,)),
     "features_indices": ("i", lambda n, m, f: (None,)),
@@ -94,7 +97,11 @@ BELOW: dict[str, Callable[[int, int, int], int | None]] = {
 }
 
 #: What the numbers of an array may be held in.
-TYPES = {"i": (np.dtype(np.int32), np.dtype(np.int64)), "f": (np.dtype(np.float32),)}
+TYPES = {
+    "i": (np.dtype(np.int32), np.dtype(np.int64)),
+    "f": (np.dtype(np.float32),),
+    "t": (np.dtype(np.float64),),
+}
 
 #: The arrays of sparse features.
 SPARSE = ("features_indptr", "features_indices", "features_values")
@@ -188,6 +195,8 @@ class Store:
             cleaning=Cleaning(**about["cleaning"]),
             directions=self._tensor("directions") if self._has("directions") else None,
         )
+        if self._has("times") and self._has("since"):
+            graph = graph.with_times(self._tensor("times"), self._tensor("since"))
         if self._has("types"):
             graph = self._typed(graph)
         csr = self._csr("indptr", "indices", graph.num_nodes)

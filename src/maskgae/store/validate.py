@@ -32,6 +32,11 @@ def faults(graph: Graph, structure: Structure, classes: int) -> str | None:
     ways = graph.directions
     if ways is not None and not within(ways.numpy(), 1, 4):
         return "its directions must lie from 1 to 3"
+    clock = graph.clock
+    if clock is not None and not bool((clock.since[1:] >= clock.since[:-1]).all()):
+        return "its nodes must be numbered as they came"
+    if clock is not None and not bool(clock.times.isfinite().all()):
+        return "its times must be finite"
     weights = graph.weights
     if weights is not None and not bool((weights.isfinite() & (weights > 0)).all()):
         return "its weights must be finite and above 0"

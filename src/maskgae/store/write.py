@@ -83,6 +83,8 @@ def _write_graph(folder: Path, graph: Graph) -> None:
         arrays["labels"] = graph.labels.numpy().astype(np.int32)
     if graph.directions is not None:
         arrays["directions"] = graph.directions.numpy().astype(np.int32)
+    if graph.clock is not None:
+        arrays |= {"times": graph.clock.times.numpy(), "since": graph.clock.since.numpy()}
     if graph.types is not None:
         arrays["types"] = graph.types.codes.numpy().astype(np.int32)
     for name, array in arrays.items():

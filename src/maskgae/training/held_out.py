@@ -40,7 +40,8 @@ class HeldOut:
     the same ones every time, so that one validation can be compared with the next.
 
     Args:
-        graph: the training graph, whose edges are the message-passing edges.
+        graph: the training graph, whose edges are the message-passing edges unless the
+            validation brings its own.
         validation: the pairs.
         settings: how many neighbours are sampled per hop, if not all.
         stream: the root of the run's randomness.
@@ -55,6 +56,7 @@ class HeldOut:
         stream: Stream,
         ranks: Ranks = ALONE,
     ) -> None:
+        graph = validation.messages or graph
         self.graph, self.fanouts, self.ranks = graph, fanouts_by_hop(settings), ranks
         self.stream = stream.at("held_out")
         pairs, negatives = validation.pairs, validation.negatives
