@@ -120,10 +120,10 @@ def test_a_directed_fit_and_what_is_asked_of_it(tmp_path: Path) -> None:
     path.write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in edges))
     quick = {"training.epochs": 20, "split.val": 0.2, "split.test": 0.2}
     run = fit(read(path, directed=True), quick, folder=tmp_path / "run")
-    assert {"direction_auc", "in_rank_mrr"} <= run.metrics.keys()
-    assert run.metrics["direction_accuracy"] > 0.5
+    assert {"pooled_direction_auc", "in_rank_mrr"} <= run.metrics.keys()
+    assert run.metrics["direction_auc"] > 0.5
     # Pairs are random but for their way, so that ranking has nothing to learn from; levels have.
-    assert run.record["sanity"]["level_gap"]["direction_accuracy"]["mean"] > 0.75
+    assert run.record["sanity"]["level_gap"]["direction_auc"]["mean"] > 0.75
     again = Run.load(tmp_path / "run")
     out, into = again.links(top=2), again.links(top=2, incoming=True)
     np.testing.assert_allclose(out["score"], run.links(top=2)["score"], rtol=1e-4)

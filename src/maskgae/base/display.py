@@ -17,7 +17,7 @@ METRIC_NAMES = {
     "rank_hits@10": "rank Hits@10",
     "rank_hits@50": "rank Hits@50",
     "direction_auc": "direction AUC",
-    "direction_accuracy": "direction accuracy",
+    "pooled_direction_auc": "pooled direction AUC",
     "in_rank_mrr": "rank MRR, in-links",
     "in_rank_hits@10": "rank Hits@10, in-links",
     "in_rank_hits@50": "rank Hits@50, in-links",

@@ -86,8 +86,8 @@ class Contest:
         row = link_metrics(positive.numpy(), negative.numpy())
         if self.one_way is not None and turned:
             ahead = positive[self.one_way]
-            row["direction_auc"] = auc(ahead.numpy(), back.numpy())
-            row["direction_accuracy"] = direction_accuracy(ahead, back)
+            row["direction_auc"] = direction_auc(ahead, back)
+            row["pooled_direction_auc"] = auc(ahead.numpy(), back.numpy())
         if self.hard is not None:
             row |= hard_metrics(positive.numpy(), rest[self.hard].numpy())
         return row
@@ -205,13 +205,13 @@ def shown_rules(graph: Graph) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*combined_rules(graph), more)))
 
 
-def direction_accuracy(ahead: Tensor, back: Tensor) -> float:
+def direction_auc(ahead: Tensor, back: Tensor) -> float:
     """The share of pairs that score higher as they go than turned round, ties counted half.
 
-    Each pair is set against itself alone; an AUC also sets it against all others, so that what
-    tells pairs apart whichever way they go counts there too.
+    It is the AUC within pairs, each set against itself; the pooled one also sets it against all
+    others turned round, so that what makes any edge likely counts there too.
 
-    >>> direction_accuracy(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1.0, 1.0, 5.0]))
+    >>> direction_auc(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1.0, 1.0, 5.0]))
     0.5
     """
     return float(((ahead > back).double() + (ahead == back).double() / 2).mean())
