@@ -223,6 +223,14 @@ def links(
     incoming: Annotated[
         bool, typer.Option("--in", help="Of a directed graph: links to each node, not from it.")
     ] = False,
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--between",
+            help="Only from nodes of one type to nodes of another.",
+            metavar="TYPE TYPE",
+        ),
+    ] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
@@ -230,7 +238,7 @@ def links(
     check_readable(run, nodes_from)
     saved = opened(run, out, threads)
     asked = _asked(node, nodes_from)
-    found = saved.links(top, asked, incoming=incoming)
+    found = saved.links(top, asked, incoming, between)
     if out is None:
         show_links(saved, found)
     else:

@@ -249,6 +249,14 @@ class Graph:
         types = Types.of(codes, names, joined, self.directed, column)
         return self._replaced(types=types)
 
+    def between(self, source: str, target: str) -> Graph:
+        """The same graph, in which edges may go from one type of nodes to another only."""
+        if self.types is None:
+            raise InputError(
+                f"--between names two types of nodes, and {self.name} has none: fit with --type"
+            )
+        return self._replaced(types=self.types.only(source, target))
+
     def with_times(self, times: Any, since: Any) -> Graph:
         """The same graph with a time for each pair and each node, the latter ascending."""
         return self._replaced(clock=Clock.of(self.pairs, times, since))

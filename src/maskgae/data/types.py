@@ -11,7 +11,7 @@ edges join: :math:`n_a n_b` pairs row by row, and the :math:`n_a (n_a - 1) / 2` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from maskgae.base.errors import InputError
+from maskgae.base.errors import InputError, nearest
 from maskgae.data.features import DenseFeatures
 from maskgae.data.pairs import pair_ranks, rank_pairs
 
@@ -97,6 +97,25 @@ class Types:
         """Which nodes no edge of the ends can go to, or come from, ``[n] -> [n, N]`` bool."""
         joined = self.joined.T if incoming else self.joined
         return ~joined[self.codes[ends]][:, self.codes]
+
+    def only(self, source: str, target: str) -> Types:
+        """The same types, of which edges may go from one to another only.
+
+        >>> sides = Types.of([0, 0, 1], ["user", "item"], torch.tensor([[0], [2]]))
+        >>> sides.only("item", "user").joined.int().tolist()
+        [[0, 0], [1, 0]]
+        """
+        for name in (source, target):
+            if name not in self.names:
+                raise InputError(f"no node is of the type '{name}': {nearest(name, self.names)}")
+        places = self.names.index(source), self.names.index(target)
+        if not self.joined[places]:
+            raise InputError(
+                f"no edge goes from '{source}' to '{target}': links between them are none"
+            )
+        narrow = torch.zeros_like(self.joined)
+        narrow[places] = True
+        return replace(self, joined=narrow)
 
     def partners(self, ends: Tensor) -> Tensor:
         """How many nodes are of a type that may be joined to each end, ``[n] -> [n]``."""

@@ -197,7 +197,11 @@ class Run:
         return Embedding(grown.ids, embedded(self.net, readout, grown.graph, layers).cpu().numpy())
 
     def links(
-        self, top: int = 10, nodes: Any = None, incoming: bool = False
+        self,
+        top: int = 10,
+        nodes: Any = None,
+        incoming: bool = False,
+        between: tuple[str, str] | None = None,
     ) -> dict[str, NDArray[Any]]:
         """The highest-scored missing links of each node, best first.
 
@@ -208,6 +212,8 @@ class Run:
             top: links per node, at most.
             nodes: names of the nodes to ask about, or one; all of them where it is ``None``.
             incoming: of a directed graph, links to each node instead of from it.
+            between: the types of the ends, first that of the source; any that edges join where it
+                is ``None``.
 
         Returns:
             Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
@@ -218,7 +224,12 @@ class Run:
             raise InputError(
                 "--in asks which way links go, and this run was fitted without --directed"
             )
-        found = self.search.links(top, asked, incoming)
+        search = self.search
+        if between is not None:
+            narrow = self.graph.between(*between)
+            asked = _of_type(narrow, asked, between[1] if incoming else between[0])
+            search = LinkSearch(self.pair_scores, self.z, narrow)
+        found = search.links(top, asked, incoming)
         return {
             "source": self.ids[found.source.numpy()],
             "target": self.ids[found.target.numpy()],
@@ -295,6 +306,13 @@ class Run:
     def __repr__(self) -> str:
         figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])
         return f"Run({self.graph.name}, {self.graph.num_nodes:,} nodes{figures and ', ' + figures})"
+
+
+def _of_type(graph: Graph, asked: Tensor | None, name: str) -> Tensor:
+    """Those nodes of a type, or those of some that are asked for."""
+    assert graph.types is not None
+    nodes = torch.arange(graph.num_nodes) if asked is None else asked
+    return nodes[graph.types.codes[nodes] == graph.types.names.index(name)]
 
 
 def _held(parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
