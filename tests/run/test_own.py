@@ -6,16 +6,19 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from maskgae.base.errors import InputError
+from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.base.settings_text import read_toml
 from maskgae.cli import app
 from maskgae.datasets.generated import generate
 from maskgae.evaluation.metrics import link_metrics
+from maskgae.report.map import map_data
 from maskgae.run import Run, fit, read
 from maskgae.run.page import report_data
 
@@ -100,6 +103,36 @@ def test_the_limit_of_epochs_and_few_test_edges_are_told(tmp_path: Path) -> None
     assert f"--from {tmp_path / 'run'} --out NEW" in said
 
 
+def test_communities_and_the_map_are_in_a_file(fitted: Path, tmp_path: Path) -> None:
+    table = pq.read_table(fitted / "nodes.parquet")
+    assert table.column_names == ["id", "community", "x", "y"]
+    saved = Run.load(fitted)
+    assert table["id"].to_pylist() == saved.ids.tolist()
+    page = map_data(report_data(saved), [], Stream(0, ("report",)))
+    np.testing.assert_allclose(page["x"], table["x"].to_numpy(), atol=1e-4)
+    groups = np.asarray(page["groups"]["community"]["of"]) + 1
+    assert groups.tolist() == table["community"].to_pylist()
+    saved.save(tmp_path / "again")
+    assert pq.read_table(tmp_path / "again" / "nodes.parquet").equals(table)
+
+
+def test_vectors_for_search_are_one_column_of_lists(fitted: Path, tmp_path: Path) -> None:
+    index = pytest.importorskip("usearch.index")
+    out = tmp_path / "vectors.parquet"
+    run("embed", fitted, "--vectors", "--out", out)
+    table, saved = pq.read_table(out), Run.load(fitted)
+    width = saved.embedding.shape[1]
+    assert table.schema.field("vector").type == pa.list_(pa.float32(), width)
+    vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, width)
+    assert np.array_equal(vectors, saved.embedding)
+    store = index.Index(ndim=width, metric="cos", dtype="f32")
+    store.add(np.arange(150), vectors)
+    near = table["id"].take(store.search(vectors[7], 4).keys[1:].astype("int64")).to_pylist()
+    assert near == saved.similar(saved.ids[7], 3)["target"].tolist()
+    with pytest.raises(InputError, match=r"--vectors wants Parquet"):
+        run("embed", fitted, "--vectors", "--out", tmp_path / "vectors.csv")
+
+
 def test_the_run_folder_is_complete(fitted: Path) -> None:
     names = {path.name for path in fitted.iterdir()}
     assert names == {
@@ -110,6 +143,7 @@ def test_the_run_folder_is_complete(fitted: Path) -> None:
         "scorer.json",
         "readout.safetensors",
         "embeddings.parquet",
+        "nodes.parquet",
         "metrics.json",
         "history.csv",
         "report.html",

@@ -185,6 +185,12 @@ def embed(
     ] = None,
     nodes: NodeFile = None,
     read: Reading = None,
+    vectors: Annotated[
+        bool,
+        typer.Option(
+            "--vectors", help="In Parquet, one column 'vector' of lists, as vector stores read it."
+        ),
+    ] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
@@ -193,11 +199,18 @@ def embed(
         raise InputError("--nodes and --read go with --edges: give the edges of the new graph too")
     check_readable(run, edges, nodes)
 
+    if vectors and out.suffix.lower() != ".parquet":
+        raise InputError(f"--vectors wants Parquet, and --out is {out}: name a file.parquet")
+
+    from maskgae.io.writers import write_vectors
     from maskgae.run.files import write_embeddings
 
     saved = opened(run, out, threads)
     found = saved.embed(edges, nodes, **reading(read))
-    write_embeddings(out, *found, spreadsheet_safe=spreadsheet_safe)
+    if vectors:
+        write_vectors(out, *found)
+    else:
+        write_embeddings(out, *found, spreadsheet_safe=spreadsheet_safe)
     screen.written(f"{len(found.ids):,} embeddings", out)
 
 

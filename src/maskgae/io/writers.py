@@ -28,6 +28,7 @@ import pyarrow.parquet
 
 from maskgae.base.errors import InputError
 from maskgae.base.files import atomic
+from maskgae.base.sizes import READ_ROWS
 from maskgae.io.messages import five_of, shown
 
 WRITE_ENDINGS = (".parquet", ".csv", ".tsv", ".npz", ".npy")
@@ -109,6 +110,27 @@ def write_parts(
         with writer:
             for table in chain([first], tables):
                 writer.write_table(table)
+
+
+def write_vectors(path: str | Path, ids: Any, vectors: np.ndarray[Any, Any]) -> None:
+    """Ids and vectors as two columns of Parquet, ``id`` and, in lists of one size, ``vector``.
+
+    That is what vector stores read. It is written some rows at a time.
+    """
+    path, width = check_table(path), vectors.shape[1]
+    if path.suffix.lower() != ".parquet":
+        raise InputError(f"{path}: only Parquet has columns of vectors, so name a file.parquet")
+    kind = pa.list_(pa.float32(), width)
+    schema = pa.schema({"id": _arrow(np.asarray(ids[:1])).type, "vector": kind})
+    with (
+        whole_file(path) as file,
+        pyarrow.parquet.ParquetWriter(file, schema, use_dictionary=False) as writer,
+    ):
+        for start in range(0, len(vectors), READ_ROWS):
+            rows = slice(start, start + READ_ROWS)
+            values = pa.array(np.asarray(vectors[rows], dtype=np.float32).ravel())
+            columns = [_arrow(ids[rows]), pa.FixedSizeListArray.from_arrays(values, type=kind)]
+            writer.write_table(pa.table(columns, schema=schema))
 
 
 @contextmanager

@@ -39,12 +39,16 @@ class ReportData:
         labels: the class of each node, ``None`` where it is unknown.
         links: strongest missing links as source id, target id and probability, best first.
         whys: for each of these its reasons: kind, share of the score, parts as name and share.
+        communities: of each node, the largest 0; found by the page where they are left out.
+        places: of each node on the map; the same.
 
     Shapes:
         - **pairs:** ``[2, M]``
         - **embedding:** ``[N, D]``
         - **test_scores:** ``[P]`` and ``[Q]``
         - **degrees:** ``[N]`` twice
+        - **communities:** ``[N]``
+        - **places:** ``[N, 2]``
     """
 
     title: str
@@ -64,6 +68,8 @@ class ReportData:
     labels: Sequence[str | None] | None = None
     links: Sequence[tuple[str, str, float]] = ()
     whys: Sequence[Sequence[Reason]] = ()
+    communities: Array | None = None
+    places: Array | None = None
 
     def __post_init__(self) -> None:
         nodes = len(self.ids)

@@ -25,16 +25,19 @@ def map_data(data: ReportData, links: Sequence[tuple[str, str, float]], stream: 
     groups: dict[str, Any] = {}
     if data.labels is not None and any(name is not None for name in data.labels):
         groups["label"] = _label_groups(data.labels, chosen)
-    found = communities(np.asarray(data.pairs), data.num_nodes, stream)
+    found = data.communities
+    if found is None:
+        found = communities(np.asarray(data.pairs), data.num_nodes, stream)
     if found is not None and len(found):
         # A node on its own is no community.
         alone = np.bincount(found)[found] < 2
         names = [str(number + 1) for number in range(int(found[~alone].max(initial=-1)) + 1)]
         groups["community"] = {"names": names, "of": np.where(alone, -1, found)[chosen]}
-    places = np.round(layout(np.asarray(data.embedding)[chosen], stream), 4)
+    known = None if data.places is None else data.places[chosen]
+    places = layout(np.asarray(data.embedding)[chosen], stream) if known is None else known
     return {
-        "x": places[:, 0],
-        "y": places[:, 1],
+        "x": np.round(places[:, 0], 4),
+        "y": np.round(places[:, 1], 4),
         "ids": [str(data.ids[node]) for node in chosen],
         "degree": data.node_degrees[chosen],
         "groups": groups,

@@ -53,6 +53,7 @@ from maskgae.run.folder import (
     is_complete,
     run_folder,
 )
+from maskgae.run.map import write_nodes
 from maskgae.run.source import Source
 from maskgae.store.store import Store, open_store
 from maskgae.store.write import write_store
@@ -74,6 +75,7 @@ def save(run: Run, folder: Path) -> None:
     with run_folder(folder, check_replaceable, anew=True) as place:
         clear_results(place)
         write_run(run, place)
+        write_nodes(run, place)
         if run.folder is not None and (run.folder / REPORT).is_file():
             shutil.copyfile(run.folder / REPORT, place / REPORT)
 

@@ -8,6 +8,7 @@ graph/                 a store: edges, ids, features, labels and what was held o
 features.json          what was fitted on the table of nodes
 scorer.json            what the network and the rules count in the score of a pair
 embeddings.parquet     one row per node: its id and its embedding
+nodes.parquet          one row per node: its community and its place on the map
 metrics.json           the record
 history.csv            one row per epoch
 report.html            the page
@@ -32,7 +33,7 @@ from maskgae.training.checkpoint import checkpoint_paths
 
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
 FEATURES, SCORER, READOUT = "features.json", "scorer.json", "readout.safetensors"
-EMBEDDINGS, REPORT = "embeddings.parquet", "report.html"
+EMBEDDINGS, NODES, REPORT = "embeddings.parquet", "nodes.parquet", "report.html"
 CHECKPOINTS, GRAPH = "checkpoints", "graph"
 #: What a run of 0.1 kept its graph in: known, so that it can be replaced.
 OLD_GRAPH_FILES = (
@@ -40,7 +41,7 @@ OLD_GRAPH_FILES = (
     *(f"{name}.npz" for name in ("graph", "held_out", "features", "structural")),
 )
 GRAPH_FILES = (*OLD_GRAPH_FILES, *STORE_FILES)
-FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, READOUT, EMBEDDINGS, REPORT, MODEL)
+FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, READOUT, EMBEDDINGS, NODES, REPORT, MODEL)
 #: All files of a run, by their places in its folder; the last one makes it complete.
 WHOLE = (*(f"{GRAPH}/{name}" for name in GRAPH_FILES), *FILES)
 

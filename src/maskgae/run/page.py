@@ -13,6 +13,7 @@ from maskgae.base.rng import Stream
 from maskgae.report.data import ReportData
 from maskgae.report.page import write_page
 from maskgae.run.folder import REPORT
+from maskgae.run.map import write_nodes
 from maskgae.run.why import whys
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def write_report(run: Run, path: Path | None = None) -> Path:
         if run.folder is None:
             raise InputError("this run has no folder yet: give the page a path, or save the run")
         path = run.folder / REPORT
+        write_nodes(run, run.folder)
     write_page(path, report_data(run))
     return path
 
@@ -64,6 +66,7 @@ def _whole(run: Run) -> dict[str, Any]:
         "degrees": degrees,
         "degree_note": "predicted: the degree among hidden edges, as trained; true: all edges",
         "labels": _labels(run, graph.labels),
+        **run.map._asdict(),
         **strongest_links(run),
     }
 

@@ -25,6 +25,7 @@ from maskgae.nn.readout import Readout
 from maskgae.run.files import load_parts, save
 from maskgae.run.grown import read_like, readout_like
 from maskgae.run.links import LinkSearch, Recall, check_top
+from maskgae.run.map import NodeMap, node_map
 from maskgae.run.nearest import Nearest
 from maskgae.run.page import write_report
 from maskgae.run.source import Source, ends_of
@@ -165,6 +166,11 @@ class Run:
         """Embeddings of all nodes with other edges for message passing, ``[N, D]``."""
         layers = self.net.encode(messages)
         return np.asarray(embedded(self.net, self.readout, messages, layers).cpu())
+
+    @cached_property
+    def map(self) -> NodeMap:
+        """The community of each node and its place on the map."""
+        return node_map(self)
 
     @cached_property
     def search(self) -> LinkSearch:
