@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 
+# A page of a module that is gone would be an error: all are written anew.
+shutil.rmtree(HERE / "api" / "generated", ignore_errors=True)
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
