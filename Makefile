@@ -6,6 +6,8 @@
 # make figures fill docs/reliability.md from what the harnesses have counted
 # make soak    half an hour of fit, embed and links in one process; memory stays flat
 # make docs    build the site from the pages, notebooks and docstrings; warnings are errors
+# make oldest  the default tests against the oldest versions that pyproject.toml allows
+# make ecosystem  the tests with Ray, Lightning, TensorBoard and the Hugging Face hub, in a venv of their own
 # make dist    wheel and sdist in dist/
 # make bench   time a step beside a plain PyG implementation's
 PYTHON ?= python3
@@ -20,7 +22,7 @@ endif
 # Two OpenMP threads that spin beside a busy core cost more than they give.
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test test-all crash-test faults fuzz soak figures docs dist bench lint types clean
+.PHONY: demo test test-all crash-test faults fuzz soak figures docs dist oldest ecosystem bench lint types clean
 
 demo: $(STAMP)
 	$(BIN)/maskgae demo
@@ -75,6 +77,19 @@ bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.render
+
+# torch is the pinned one here, too: older ones are allowed, and not tested.
+oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt torch
+	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[dev]'
+	OMP_NUM_THREADS=1 .venv-oldest/bin/pytest --numprocesses auto -m "not slow" --deselect tests/hostile/test_pins.py
+
+ecosystem:
+	$(PYTHON) -m venv .venv-ecosystem
+	.venv-ecosystem/bin/pip install --quiet --constraint constraints.txt torch
+	.venv-ecosystem/bin/pip install --quiet --constraint constraints.txt --editable '.[dev]' -r tests/ecosystem/requirements.txt
+	OMP_NUM_THREADS=1 .venv-ecosystem/bin/pytest tests/ecosystem
 
 # The wheel is built from the sdist, so both are known to be complete.
 dist: $(STAMP)

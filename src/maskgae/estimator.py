@@ -244,6 +244,27 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         model = cls(holdout=bool(run.held_out), settings=flat, random_state=seed)
         return model._keep(run, columns)
 
+    def save_pretrained(self, folder: str | Path, **how: Any) -> str | None:
+        """Writes a run folder with a model card, see :meth:`maskgae.Run.save_pretrained`."""
+        return self._run().save_pretrained(folder, **how)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **how: Any) -> MaskGAE:
+        """Reads a run folder, or a run of that name on the Hugging Face hub."""
+        from maskgae.run.hub import fetched
+
+        return cls.load(fetched(name, **how))
+
+    def _repr_html_(self) -> str:
+        """The head of the run's page above scikit-learn's own diagram."""
+        from sklearn.utils import estimator_html_repr
+
+        head: str = self.run_._repr_html_() if hasattr(self, "run_") else ""
+        return head + estimator_html_repr(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _keep(self, run: Run, columns: int) -> MaskGAE:
         self.run_ = run
         self.embedding_, self.node_names_ = run.embedding, run.ids

@@ -8,6 +8,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 import maskgae
 
@@ -33,6 +34,28 @@ def test_what_only_the_laboratory_needs_is_no_dependency() -> None:
     text = " ".join(PROJECT["dependencies"])
     assert not [name for name in ("geometric", "ogb", "matplotlib", "gensim") if name in text]
     assert {"lab", "index", "datasets", "dev"} <= set(PROJECT["optional-dependencies"])
+
+
+def test_the_oldest_allowed_versions_are_the_tested_ones() -> None:
+    """But for torch, of which only the pinned version is tested."""
+    lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    asked = [*PROJECT["dependencies"]]
+    for extra in ("datasets", "lab", "index", "dev"):
+        asked += PROJECT["optional-dependencies"][extra]
+    bounds = dict(text.split(">=") for text in asked if not text.startswith(("maskgae[", "torch>")))
+    low = {name: (Version(pins[name.lower()]), Version(bound)) for name, bound in bounds.items()}
+    # The oldest of a series may lack a wheel: 4.3 stands for 4.3.3, never for 4.4.
+    assert [
+        name for name, (pin, bound) in low.items() if pin.release[:2] != (*bound.release, 0)[:2]
+    ] == []
+
+
+def test_the_workflow_tests_every_python_that_is_promised() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    promised = [c.rsplit(" ", 1)[1] for c in PROJECT["classifiers"] if "Python :: 3." in c]
+    assert promised
+    assert all(f'"{version}"' in workflow for version in promised)
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,12 @@ def render(data: ReportData, stream: Stream) -> str:
     )
 
 
+def render_head(data: ReportData) -> str:
+    """Title and cards of the page as a part of another, without script or style sheet."""
+    template = _templates().get_template("head.html")
+    return template.render(title=data.title, cards=cards(data))
+
+
 @cache
 def _templates() -> Environment:
     """The page's templates, in which every value is escaped that is not marked as markup."""

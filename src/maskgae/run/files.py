@@ -35,6 +35,7 @@ from maskgae.io.writers import write_parts
 from maskgae.nn.network import MaskGAENet
 from maskgae.nn.readout import Readout
 from maskgae.run.folder import (
+    CARD,
     CHECKPOINTS,
     CONFIG,
     EMBEDDINGS,
@@ -70,14 +71,16 @@ WRITTEN_NUMBERS = 2**24
 STRUCTURAL = {f"structural_{name}": name for name in ("basis", "degrees", "scale")}
 
 
-def save(run: Run, folder: Path) -> None:
-    """Writes a run to a folder, in place of the run that is there."""
+def save(run: Run, folder: Path, card: str | None = None) -> None:
+    """Writes a run to a folder, in place of the run that is there, with a model card or none."""
     with run_folder(folder, check_replaceable, anew=True) as place:
         clear_results(place)
         write_run(run, place)
         write_nodes(run, place)
         if run.folder is not None and (run.folder / REPORT).is_file():
             shutil.copyfile(run.folder / REPORT, place / REPORT)
+        if card is not None:
+            write_text(place / CARD, card)
 
 
 def write_run(run: Run, folder: Path) -> None:

@@ -12,6 +12,7 @@ nodes.parquet          one row per node: its community and its place on the map
 metrics.json           the record
 history.csv            one row per epoch
 report.html            the page
+README.md              the model card, where it was saved for the hub
 checkpoints/           the last two states of the training run, until the run is complete
 .maskgae-new/          the same of a run that will take the place of this one
 .lock                  held by the process that writes here
@@ -34,6 +35,7 @@ from maskgae.training.checkpoint import checkpoint_paths
 MODEL, CONFIG, METRICS, HISTORY = "model.safetensors", "config.toml", "metrics.json", "history.csv"
 FEATURES, SCORER, READOUT = "features.json", "scorer.json", "readout.safetensors"
 EMBEDDINGS, NODES, REPORT = "embeddings.parquet", "nodes.parquet", "report.html"
+CARD = "README.md"
 CHECKPOINTS, GRAPH = "checkpoints", "graph"
 #: What a run of 0.1 kept its graph in: known, so that it can be replaced.
 OLD_GRAPH_FILES = (
@@ -41,7 +43,8 @@ OLD_GRAPH_FILES = (
     *(f"{name}.npz" for name in ("graph", "held_out", "features", "structural")),
 )
 GRAPH_FILES = (*OLD_GRAPH_FILES, *STORE_FILES)
-FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, READOUT, EMBEDDINGS, NODES, REPORT, MODEL)
+PAGES = (REPORT, CARD)
+FILES = (CONFIG, METRICS, HISTORY, FEATURES, SCORER, READOUT, EMBEDDINGS, NODES, *PAGES, MODEL)
 #: All files of a run, by their places in its folder; the last one makes it complete.
 WHOLE = (*(f"{GRAPH}/{name}" for name in GRAPH_FILES), *FILES)
 

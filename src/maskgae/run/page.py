@@ -11,7 +11,7 @@ import torch
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.report.data import ReportData
-from maskgae.report.page import write_page
+from maskgae.report.page import render_head, write_page
 from maskgae.run.folder import REPORT
 from maskgae.run.map import write_nodes
 from maskgae.run.why import whys
@@ -36,6 +36,18 @@ def write_report(run: Run, path: Path | None = None) -> Path:
         write_nodes(run, run.folder)
     write_page(path, report_data(run))
     return path
+
+
+def run_head(run: Run) -> str:
+    """The head of the page, for notebooks."""
+    facts = {"nodes": run.graph.num_nodes, "edges": run.graph.num_pairs}
+    nothing: dict[str, Any] = {
+        "ids": (),
+        "pairs": np.empty((2, 0), int),
+        "embedding": np.empty((0, 0)),
+    }
+    shown: dict[str, Any] = {"record": run.record, "history": run.history, "facts": facts}
+    return render_head(ReportData(title=run.graph.name, **nothing, **shown))
 
 
 def report_data(run: Run) -> ReportData:

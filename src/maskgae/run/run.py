@@ -24,10 +24,11 @@ from maskgae.nn.network import MaskGAENet
 from maskgae.nn.readout import Readout
 from maskgae.run.files import load_parts, save
 from maskgae.run.grown import read_like, readout_like
+from maskgae.run.hub import fetched, model_card, sent
 from maskgae.run.links import LinkSearch, Recall, check_top
 from maskgae.run.map import NodeMap, node_map
 from maskgae.run.nearest import Nearest
-from maskgae.run.page import write_report
+from maskgae.run.page import run_head, write_report
 from maskgae.run.source import Source, ends_of
 from maskgae.run.why import Why, why
 from maskgae.training.logits import logits_on
@@ -308,6 +309,45 @@ class Run:
     def load(cls, folder: str | Path) -> Run:
         """Reads a run folder that :meth:`save`, ``fit`` or ``maskgae fit`` wrote."""
         return cls(**load_parts(Path(folder)))
+
+    def save_pretrained(
+        self,
+        folder: str | Path,
+        *,
+        repo_id: str | None = None,
+        push_to_hub: bool = False,
+        **how: Any,
+    ) -> str | None:
+        """Writes a run folder with a model card, and sends it to the Hugging Face hub if asked.
+
+        The folder holds the graph, with the names and features of its nodes.
+
+        Args:
+            folder: where to write it.
+            repo_id: its name on the hub, such as ``user/name``; that of the folder by default.
+            push_to_hub: whether to send it there.
+            how: ``private``, ``token``, or arguments of ``HfApi.upload_folder``.
+
+        Returns:
+            Where it is on the hub, if it was sent.
+        """
+        place = Path(folder)
+        name = repo_id or place.name
+        save(self, place, model_card(self, name))
+        return sent(place, name, **how) if push_to_hub else None
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **how: Any) -> Run:
+        """Reads a run folder, or a run of that name on the Hugging Face hub.
+
+        Args:
+            name: a folder, or a repository such as ``user/name``.
+            how: arguments of ``huggingface_hub.snapshot_download``, such as ``revision``.
+        """
+        return cls.load(fetched(name, **how))
+
+    def _repr_html_(self) -> str:
+        return run_head(self)
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{k}={v:.3f}" for k, v in list(self.metrics.items())[:2])
