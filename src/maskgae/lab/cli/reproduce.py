@@ -28,7 +28,10 @@ DOCUMENTS = (Path("docs/results.md"), Path("docs/methods.md"), Path("README.md")
 @app.command()
 def reproduce(
     suite: Annotated[
-        str, typer.Argument(metavar="ranking|link|node|encoders|methods|all", help="Which table.")
+        str,
+        typer.Argument(
+            metavar="ranking|vectors|link|node|encoders|methods|all", help="Which table."
+        ),
     ],
     datasets: Datasets = None,
     seeds: Annotated[

@@ -39,7 +39,7 @@ def result_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) ->
     blocks = {}
     for table in dict.fromkeys(row.table for row in rows):
         here = [(row, record) for row, record in found if row.table == table]
-        blocks[table] = _ranking(here) if table == "ranking" else _table(here)
+        blocks[table] = {"ranking": _ranking, "vectors": _vectors}.get(table, _table)(here)
         blocks[f"{table} cost"] = _costs(here)
     blocks["readme"] = _readme(found)
     blocks["goals"] = _goals(found)
@@ -65,6 +65,31 @@ def _ranking(rows: Sequence[tuple[Row, Record | None]]) -> str:
         cells += [figure(network), figure(rules)]
         lines.append([*cells, f"{figure(parts[best][hits])} ({ROW_NAMES.get(best, best)})"])
     return markdown_table(header, lines)
+
+
+def _vectors(rows: Sequence[tuple[Row, Record | None]]) -> str:
+    """What a probe reads off the vectors, beside the same probe on what went into them."""
+    names = ("propagated_features", "joined_inputs")
+    header = ["dataset", "n", "accuracy", *(ROW_NAMES[name] for name in names)]
+    header += ["random splits", *(f"more than {ROW_NAMES[name]}" for name in names)]
+    lines = []
+    for row, record in rows:
+        if record is None:
+            continue
+        own, parts = record["metrics"], [record["sanity"][name] for name in names]
+        cells = [row.cell.dataset, str(len(record["seeds"])), figure(own["accuracy"])]
+        cells += [figure(part["accuracy"]) for part in parts]
+        cells.append(figure(own.get("accuracy_random_splits")))
+        cells += [_ahead(own, part) for part in parts]
+        lines.append(cells)
+    return markdown_table(header, lines)
+
+
+def _ahead(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Points of accuracy ahead, on the random splits where there are any, seed by seed."""
+    name = "accuracy_random_splits" if "accuracy_random_splits" in own else "accuracy"
+    pairs = zip(own[name]["values"], other[name]["values"], strict=True)
+    return gain(summary(one - two for one, two in pairs))
 
 
 def _table(rows: Sequence[tuple[Row, Record | None]]) -> str:
