@@ -19,7 +19,7 @@ from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import full_ranking
 from maskgae.evaluation.rules import Rules
 from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer
-from maskgae.evaluation.scorer_fit import Queries, fit_scorer, platt
+from maskgae.evaluation.scorer_fit import Queries, _mean_and_spread, fit_scorer, platt
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
 
@@ -185,3 +185,14 @@ def test_platt_finds_the_line_that_made_the_labels() -> None:
     edge = random.random(20_000) < 1 / (1 + np.exp(-(0.7 * scores - 2.0)))
     slope, intercept = platt(scores[edge], scores[~edge])
     assert (slope, intercept) == (pytest.approx(0.7, abs=0.03), pytest.approx(-2.0, abs=0.1))
+
+
+def test_columns_are_measured_over_all_candidates() -> None:
+    draw = torch.Generator().manual_seed(0)
+    others = torch.randn(7, 40, 3, generator=draw) * torch.tensor([1.0, 1e-3, 0.0])
+    others += torch.tensor([0.0, 1e3, 2.0])
+    out = torch.rand(7, 40, generator=draw) < 0.3
+    mean, spread = _mean_and_spread(others, out)
+    kept = others[~out].double()
+    assert torch.allclose(mean, kept.mean(0))
+    assert torch.allclose(spread[:2], kept.std(0)[:2], rtol=1e-6) and spread[2] == 1

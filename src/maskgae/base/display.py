@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+#: In the order in which they are shown.
 METRIC_NAMES = {
+    "rank_mrr": "rank MRR",
+    "rank_hits@10": "rank Hits@10",
+    "rank_hits@50": "rank Hits@50",
     "auc": "AUC",
     "ap": "AP",
     "hits@10": "Hits@10",
@@ -13,9 +17,6 @@ METRIC_NAMES = {
     "hits@50": "Hits@50",
     "hits@100": "Hits@100",
     "mrr": "MRR",
-    "rank_mrr": "rank MRR",
-    "rank_hits@10": "rank Hits@10",
-    "rank_hits@50": "rank Hits@50",
     "direction_auc": "direction AUC",
     "pooled_direction_auc": "pooled direction AUC",
     "in_rank_mrr": "rank MRR, in-links",

@@ -132,9 +132,7 @@ class Queries:
         incoming = (torch.arange(2 * order.numel()) >= order.numel()) & known.directed
         others = _candidate_columns(columns, asked[0], candidates, incoming)
         flags = left_out_flags(known, asked, candidates, incoming)
-        kept = others[~flags]
-        mean, spread = kept.double().mean(0), kept.double().std(0)
-        spread = torch.where(spread > 0, spread, 1.0)
+        mean, spread = _mean_and_spread(others, flags)
         others.sub_(mean.float()).div_(spread.float())
         ends = torch.where(incoming, asked.flip(0), asked)
         found = (columns.pairs(ends) - mean.float()) / spread.float()
@@ -238,6 +236,24 @@ def _candidate_columns(
         for places in (incoming == way).nonzero().squeeze(1).split(size):
             out[places] = columns.rows(ends[places], way)[:, candidates]
     return out
+
+
+def _mean_and_spread(others: Tensor, left_out: Tensor) -> tuple[Tensor, Tensor]:
+    """Of each column over all candidates, ``[Q, C, c], [Q, C] -> [c], [c]``; a spread of 0 is 1.
+
+    Query by query, so that nothing is copied whole, about the first query's mean, so that large
+    columns that hardly vary keep their digits.
+    """
+    about = others[0].double().mean(0)
+    total, square, count = torch.zeros_like(about), torch.zeros_like(about), 0
+    for row, out in zip(others, left_out, strict=True):
+        kept = row[~out].double().sub_(about)
+        total += kept.sum(0)
+        square += kept.square_().sum(0)
+        count += kept.shape[0]
+    variance = (square - total.square() / max(1, count)) / max(1, count - 1)
+    spread = variance.clamp(min=0).sqrt()
+    return about + total / max(1, count), torch.where(spread > 0, spread, 1.0)
 
 
 def _smallest(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:

@@ -16,6 +16,12 @@ MAX_LINKS = 1000
 
 TASKS = {"link": "Link prediction", "node": "Node classification"}
 
+#: What the cards at the top tell, and rows that are parts of the answer and no rivals.
+ON_CARDS = ("rank_hits@10", "auc", "accuracy", "ap", "macro_f1")
+OWN_PARTS = ("network", "rules")
+#: What would only make the table wider.
+LEFT_OUT = ("mrr", "hits@10", "hits@20", "hits@50", "hits@100")
+
 #: What of a record is shown with the settings, by key and heading.
 RECORD_PARTS = {
     "protocol": "Protocol",
@@ -75,8 +81,12 @@ def cards(data: ReportData) -> list[dict[str, str]]:
     """The numbers that matter, beside the best that needs no learning."""
     metrics, sanity = data.record.get("metrics", {}), data.record.get("sanity", {})
     made = []
-    for name in _metric_names(metrics)[:2]:
-        rivals = {row: values[name]["mean"] for row, values in sanity.items() if name in values}
+    for name in [name for name in ON_CARDS if name in metrics][:3]:
+        rivals = {
+            row: values[name]["mean"]
+            for row, values in sanity.items()
+            if name in values and row not in OWN_PARTS
+        }
         best = max(rivals, key=lambda row: rivals[row], default=None)
         note = "" if best is None else f"best baseline {100 * rivals[best]:.1f}"
         title = "" if best is None else ROW_NAMES.get(best, best)
@@ -140,7 +150,7 @@ def _metrics(record: Mapping[str, Any]) -> Content | None:
         "heading": TASKS.get(record.get("task", ""), "Metrics"),
         "head": ["percent", *(METRIC_NAMES[name] for name in names)],
         "rows": [(ROW_NAMES.get(row, row), _percents(values, names)) for row, values in rows],
-        "has_auc": "auc" in names,
+        "has_auc": names[0] == "auc",
     }
 
 
@@ -176,7 +186,7 @@ def _precision(facts: Mapping[str, Any]) -> Content | None:
 
 
 def _metric_names(metrics: Mapping[str, Any]) -> list[str]:
-    return [name for name in METRIC_NAMES if name in metrics]
+    return [name for name in METRIC_NAMES if name in metrics and name not in LEFT_OUT]
 
 
 def _percents(values: Mapping[str, Any], names: Sequence[str]) -> list[str]:

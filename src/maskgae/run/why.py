@@ -15,8 +15,8 @@ from maskgae.evaluation.reasons import FEATURES, PATHS, Part, Reason, reasons
 if TYPE_CHECKING:
     from maskgae.run.run import Run
 
-#: Things of one kind that are named; the others are counted.
-NAMED = 8
+#: Things of one kind that are named, and what each adds at least; the others are counted.
+NAMED, LEAST = 8, 0.005
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,10 @@ def _named(run: Run, reason: Reason) -> NamedReason:
 
 
 def _parts(run: Run, reason: Reason) -> Iterator[tuple[str, float]]:
-    for part in reason.parts[:NAMED]:
+    named = [part for part in reason.parts[:NAMED] if abs(part.share) >= LEAST]
+    for part in named:
         yield _name(run, reason.kind, part), part.share
-    others = reason.parts[NAMED:]
+    others = reason.parts[len(named) :]
     if others:
         yield f"{len(others):,} more", sum(part.share for part in others)
     if reason.parts:
