@@ -34,6 +34,24 @@ def draw(report: dict[str, Any], folder: Path) -> None:
     plt.close(figure)
 
 
+def draw_rates(rates: dict[str, dict[int, float]], folder: Path) -> None:
+    """Pairs a second against the size of the graph, a line for each way of learning."""
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for (way, found), colour in zip(rates.items(), STAGES[3:], strict=False):
+        if found:
+            sizes = sorted(found)
+            axes.plot(sizes, [found[n] / 1e3 for n in sizes], "o-", color=colour, label=way)
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("pairs of the graph")
+    axes.set_ylabel("thousand pairs a second")
+    axes.set_title("Learning in batches of 65,536 pairs")
+    axes.legend()
+    with mpl.rc_context({"svg.hashsalt": "maskgae"}):
+        figure.savefig(folder / "rate.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
 def _times(axes: Axes, cases: dict[str, Any]) -> None:
     for place, case in enumerate(cases.values()):
         plain = [side["ms"] for name, side in case["sides"].items() if name.startswith("plain")]

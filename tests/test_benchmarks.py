@@ -9,8 +9,10 @@ from types import ModuleType
 import pytest
 import torch
 
+from maskgae.base.rng import stream
 from maskgae.lab.tables.blocks import filled
 from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.blocks import ALL, Sampler
 
 ROOT = Path(__file__).parents[1]
 
@@ -196,7 +198,13 @@ def test_a_command_is_watched_from_outside(load, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "page"), [("overlap", "analysis.md"), ("batches", "scale.md"), ("scale", "scale.md")]
+    ("name", "page"),
+    [
+        ("overlap", "analysis.md"),
+        ("batches", "scale.md"),
+        ("scale", "scale.md"),
+        ("rate", "performance.md"),
+    ],
 )
 def test_pages_say_what_was_measured(load, name: str, page: str):
     module, text = load(name), (ROOT / "docs" / page).read_text()
@@ -211,3 +219,27 @@ def test_a_row_of_several_ranks_is_torchruns(load, tmp_path: Path):
     words = " ".join(row.command(["edges.csv"], tmp_path))
     assert "torch.distributed.run --nproc-per-node 2 -m maskgae fit edges.csv" in words
     assert "--batch-pairs 4096 --threads 1 --set training.max_steps=5" in words
+
+
+def test_pairs_a_second_are_the_processors_where_the_machine_was_busy(load):
+    rate = load("rate")
+    one = {"wall_s": 4.0, "cpu_s": 2.0, "peak_mb": 1000.0, "load": 9.0}
+    ranks = one | {"cpu_s": 1.25}
+    size = {"one core": one, "two cores": one, "two ranks": ranks, "cut": {"ours": 0.1, "NumPy": 2}}
+    report = {"sizes": {"10000000": size}, "date": "today"}
+    found = rate.tables(report | {"machine": {"cpu": "C", "cores": 2, "torch": "2"}})["rate"]
+    assert "| 10,000,000 | 32,768 | – | – | 52,429 | 1.60 | 1,000 MB | 100 ms | 2,000 ms |" in found
+    quiet = {way: one | {"load": 1.0} for way in ("one core", "two cores")}
+    assert rate.pairs_per_second(quiet, "two cores") == 65536 / 4
+    assert rate.tables({}) == {"rate": "Not measured yet."}
+
+
+def test_a_plain_sampler_reaches_what_ours_does(load):
+    graph = load("cases").TINY.load()
+    visible, seeds = torch.ones(graph.num_pairs, dtype=torch.bool), torch.arange(0, 300, 30)
+    plain = load("plain_sampler").numpy_blocks
+    reached = plain(graph, visible.numpy(), seeds.numpy(), (10**6, 10**6), stream(0))
+    ours = Sampler(graph, visible).blocks(seeds, [ALL, ALL])
+    assert reached[-1].tolist() == sorted(ours.nodes.tolist())
+    few = plain(graph, visible.numpy(), seeds.numpy(), (2,), stream(0))[-1]
+    assert seeds.numel() < len(few) <= 3 * seeds.numel()
