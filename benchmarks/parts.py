@@ -37,7 +37,7 @@ STAGES: Targets = {
     "negatives": [(Steps, "negatives")],
     "encoder forward": [(Encoder, "forward"), (Encoder, "last")],
     "decoder and loss": [(maskgae.nn.network, "pair_loss")],
-    "degree loss": [(MaskGAENet, "forward")],  # what is left of it
+    "degree loss": [(MaskGAENet, "loss")],  # what is left of it
     "backward": [(torch.Tensor, "backward")],
     "optimiser": [(Trainer, "_update")],
     "evaluation": [(Trainer, "_validate")],
