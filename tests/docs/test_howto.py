@@ -23,7 +23,7 @@ torchrun() { "$PYTHON" -m torch.distributed.run "$@"; }
 def run(command: list[str], folder: Path) -> None:
     environment = os.environ | {"PYTHON": sys.executable}
     result = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1800
     )
     assert result.returncode == 0, result.stdout + result.stderr
 
