@@ -23,6 +23,19 @@ VECTORS: dict[str, Any] = {
     "probe.random_splits": 20,
 }
 
+#: A softmax over corrupted ends, selected by ranking: on validation pairs of three splits it takes
+#: the network's rank MRR from 19.6 to 24.4 on Cora and from 26.7 to 29.1 on CiteSeer, and the
+#: combined score from 26.3 to 27.5 and from 31.4 to 31.3.
+SOFTMAX: dict[str, Any] = {
+    "objective.loss": "softmax",
+    "objective.corrupt": "even",
+    "objective.negatives": 5,
+    "objective.temperature": 0.5,
+    "encoder.dropout": 0.5,
+    "training.select": "val_rank",
+}
+RANKED = {"Cora": SOFTMAX, "CiteSeer": SOFTMAX}
+
 LINK_BASELINES = ("sgc", "gae", "vgae", "arga", "arvga", "sage")
 NODE_BASELINES = ("gae", "vgae", "arga", "arvga", "mlp", "gcn", "gat")
 
@@ -44,7 +57,8 @@ def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
 
 def _all_rows() -> Iterable[Row]:
     for dataset in (*CITATION, *AMAZON):
-        cell = make_cell("link", dataset, mask="edge", overrides={"scorer.kind": "combined"})
+        overrides = {"scorer.kind": "combined", **RANKED.get(dataset, {})}
+        cell = make_cell("link", dataset, mask="edge", overrides=overrides)
         yield Row("ranking", cell, 5, {}, UNSEEN)
     for dataset in (*CITATION, *AMAZON):
         cell = make_cell("node", dataset, mask="edge", overrides=VECTORS)
