@@ -161,7 +161,9 @@ def local_ranks() -> int:
 def launched(
     device: str, notice: Callable[[str], None] = lambda text: None
 ) -> Iterator[tuple[Ranks, str]]:
-    """Joins the other ranks where torchrun started several; gives the rank and its device.
+    """Joins the other ranks where several were started; gives the rank and its device.
+
+    By torchrun, or by what has made a process group already, such as Ray or Lightning.
 
     Args:
         device: where to compute; of ``cuda`` each rank takes its own.
@@ -170,7 +172,7 @@ def launched(
     Raises:
         RunError: if another rank is lost on the way.
     """
-    if _variable("WORLD_SIZE", 1) <= 1:
+    if _variable("WORLD_SIZE", 1) <= 1 and not dist.is_initialized():
         yield Ranks(), device
         return
     if device == "cuda":
@@ -178,17 +180,29 @@ def launched(
         torch.cuda.set_device(device)
     backend = "nccl" if device.startswith("cuda") else "gloo"
     try:
-        store, here = _meet(backend), ranks()
-        with heartbeat(store, here.rank, here.world, notice):
+        with _group(backend, notice) as here:
             yield here, device
     except RuntimeError as error:
         if not any(word in str(error).lower() for word in ("gloo", "nccl", "connection", "peer")):
             raise
+        rank = os.environ.get("RANK", ranks().rank)
         raise RunError(
-            f"rank {os.environ.get('RANK')} lost the connection to another rank, whose own message "
+            f"rank {rank} lost the connection to another rank, whose own message "
             "says why; torchrun --max-restarts goes on from the last checkpoint by itself, "
             "and so does the same command with --resume"
         ) from None
+
+
+@contextmanager
+def _group(backend: str, notice: Callable[[str], None]) -> Iterator[Ranks]:
+    """The process group that is there, watched by whoever made it, or one of our own."""
+    if dist.is_initialized():
+        yield ranks()
+        return
+    try:
+        store, here = _meet(backend), ranks()
+        with heartbeat(store, here.rank, here.world, notice):
+            yield here
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
