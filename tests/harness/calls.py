@@ -35,6 +35,10 @@ LATE = (
     *("encodings.utf_8_sig", "encodings.unicode_escape", "numba"),
 )
 
+#: What ends a command that hangs: its processor time, or this many times as long by the clock, so
+#: that the load of the machine is no finding.
+HUNG, PATIENCE = (signal.SIGPROF, signal.SIGALRM), 10
+
 
 @dataclass(frozen=True)
 class Call:
@@ -44,7 +48,7 @@ class Call:
         words: what follows ``maskgae``.
         folder: the working directory.
         environment: variables that are set; ``None`` removes one.
-        seconds: after which it counts as hung.
+        seconds: of processor time after which it counts as hung.
         memory: bytes of address space beyond what the imports take, or ``None`` for no limit.
         still: whether clocks stand still, so that equal runs write equal files.
     """
@@ -79,7 +83,7 @@ class Ended:
     def wrong(self) -> str:
         """What no command may do: a traceback, a warning, a death, an error of several lines."""
         said = self.output + self.errors
-        if self.code == -signal.SIGALRM:
+        if -self.code in HUNG:
             return "hung"
         if self.code < 0:
             return f"died of signal {-self.code}"
@@ -172,8 +176,10 @@ def stop_clocks() -> None:
 
 
 def _limit(asked: Call) -> None:
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, asked.seconds)
+    for number in HUNG:
+        signal.signal(number, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, asked.seconds)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE * asked.seconds)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.chdir(asked.folder)
     for name, value in asked.environment.items():

@@ -39,8 +39,8 @@ from tests.harness.figures import keep
 from maskgae.base.files import TEMPORARY
 from maskgae.base.lock import LOCK
 
-#: Seconds after which a command counts as hung.
-PATIENCE = 300
+#: Seconds after which a command counts as hung, on the busiest machine.
+PATIENCE = 3000
 
 #: How often one run is disturbed, at most, before it may end.
 AT_MOST = 3
