@@ -34,6 +34,8 @@ OWN = (
     "links quick --nodes-from ids.txt --out some.csv --threads 1",
     f"fit edges.csv --directed --out one_way {QUICK} --threads 1 --quiet",
     "links one_way --out directed.csv --threads 1",
+    f"fit times.csv --time year --out in_time {QUICK} --threads 1 --quiet",
+    "links in_time --out future.csv --threads 1",
     "datasets",
     "presets",
 )
@@ -58,6 +60,8 @@ def write_inputs(folder: Path) -> None:
     names = ["né" if i == 9 else f"n{i}" for i in range(90)]
     edges = "".join(f"{names[u]},{names[v]}\n" for u, v in graph.pairs.T.tolist())
     (folder / "edges.csv").write_text(f"source,target\n{edges}", encoding="utf-8")
+    times = (f"n{u},n{v},{1990 + (u + v) % 30}\n" for u, v in graph.pairs.T.tolist())
+    (folder / "times.csv").write_text(f"source,target,year\n{''.join(times)}")
     (folder / "ids.txt").write_text("n1\nn2\n")
     rows = (f"{name},{i % 7},w{i % 50} w{i % 3},c{i % 3}\n" for i, name in enumerate(names))
     (folder / "nodes.csv").write_text(f"id,a,text,group\n{''.join(rows)}", encoding="utf-8")

@@ -80,6 +80,12 @@ def _write(folder: Path, edges: str, nodes: str = "") -> None:
         (folder / "nodes.csv").write_text(nodes)
 
 
+def dated(years: Sequence[str]) -> Writer:
+    """A small graph whose edges have these times, in turn."""
+    rows = (f"n{u},n{v},{years[i % len(years)]}\n" for i, (u, v) in enumerate(ring(40)))
+    return lambda folder: _write(folder, "source,target,year\n" + "".join(rows))
+
+
 #: Cheap ones first; those of :data:`LARGE` are for ``make test-all``.
 GRAPHS: dict[str, Writer] = {
     "one edge": shape([(0, 1)]),
@@ -99,6 +105,9 @@ GRAPHS: dict[str, Writer] = {
     "constant matrix": matrix(5.0),
     "huge matrix": matrix(3e38),
     "tiny matrix": matrix(1e-44),
+    "one moment": dated(["2001"]),
+    "the ends of time": dated(["-9e15", "0", "9e15", "1970-01-01", "nan"]),
+    "years": dated([str(year) for year in range(1990, 2020)]),
 }
 LARGE: dict[str, Writer] = {
     "100,000 one-hot columns": one_hot(100_000),
@@ -124,12 +133,13 @@ VERBS = (
     "links QUICK --out links.csv --top 2 --threads 1",
     "fit EDGES NODES --out ONE_WAY --directed --set training.epochs=1 --threads 1 --quiet",
     "links ONE_WAY --out links.csv --nodes-from ids.txt --threads 1",
+    "fit EDGES --out TIMED --time year --set training.epochs=1 --threads 1 --quiet",
     "analyze graph --edges EDGES --threads 1",
     "analyze overlap --edges EDGES --seeds 1 --sample 100 --threads 1",
 )
 
 #: What the verbs make.
-FOLDERS = ("RUN", "ALL", "STORE", "FROM", "QUICK", "ONE_WAY")
+FOLDERS = ("RUN", "ALL", "STORE", "FROM", "QUICK", "ONE_WAY", "TIMED")
 
 
 def tried(

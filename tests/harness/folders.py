@@ -52,11 +52,12 @@ STORE = (
 #: A run of a store, and a run that was stopped: the same verbs, and going on.
 ON_STORE = (*RUN[:8], "fit STORE --out AT --resume", "fit STORE --out AT --force")
 STOPPED = ("fit EDGES --nodes NODES --label group --out AT --resume", *RUN[9:12])
-#: Runs without a network, and of edges that have a direction.
+#: Runs without a network, and of edges that have a direction or a time.
 QUICKLY = (*RUN[:8], "fit EDGES --quick --out AT --resume", "fit EDGES --out AT --force")
 ONE_WAY = (*RUN[:8], "fit EDGES --directed --out AT --resume", "fit EDGES --out NEW --from AT")
+IN_TIME = (*RUN[:8], "fit TIMES --time year --out AT --resume", "fit EDGES --out NEW --from AT")
 VERBS = {"run": RUN, "store": STORE, "on_store": ON_STORE, "stopped": STOPPED}
-VERBS |= {"quick": QUICKLY, "one_way": ONE_WAY}
+VERBS |= {"quick": QUICKLY, "one_way": ONE_WAY, "in_time": IN_TIME}
 
 
 def furnish(home: Path) -> None:
@@ -70,6 +71,8 @@ def furnish(home: Path) -> None:
     rows = enumerate(graph.features.dense().tolist())
     lines = (f"n{i},{x[0]:.3f},{x[1]:.3f},w{i % 5} w{i % 3},c{i % 2}\n" for i, x in rows)
     (home / "nodes.csv").write_text("id,a,b,words,group\n" + "".join(lines))
+    times = (f"n{u},n{v},{1990 + i % 30}\n" for i, (u, v) in enumerate(graph.pairs.T.tolist()))
+    (home / "times.csv").write_text("source,target,year\n" + "".join(times))
     (home / "ids.txt").write_text("n1\nn2\n")
     for words in (
         "fit EDGES --nodes NODES --label group --out AT/run",
@@ -77,6 +80,7 @@ def furnish(home: Path) -> None:
         "fit AT/store --out AT/on_store",
         "fit EDGES --quick --out AT/quick",
         "fit EDGES --directed --out AT/one_way",
+        "fit TIMES --time year --out AT/in_time",
     ):
         ended = call(Call(_words(words, home, home / "good"), seconds=300))
         assert ended.code == 0, ended
@@ -105,6 +109,7 @@ def _words(text: str, home: Path, place: Path) -> tuple[str, ...]:
     names = {"EDGES": home / "edges.csv", "NODES": home / "nodes.csv", "TABLE": home / "out.csv"}
     names |= {
         "IDS": home / "ids.txt",
+        "TIMES": home / "times.csv",
         "NEW": home / "new",
         "RUN": home / "good/run",
         "STORE": home / "good/store",

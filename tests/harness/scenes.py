@@ -55,18 +55,20 @@ def prepare(folder: Path) -> None:
     graph = generate(90, 300, num_features=4, communities=3, seed=3)
     edges = "\n".join(f"n{u},n{v}" for u, v in graph.pairs.T.tolist())
     (folder / "edges.csv").write_text(f"source,target\n{edges}\n")
+    years = "\n".join(f"n{u},n{v},{1990 + (u + v) % 30}" for u, v in graph.pairs.T.tolist())
+    (folder / "times.csv").write_text(f"source,target,year\n{years}\n")
     assert graph.features is not None and graph.labels is not None
     rows = zip(graph.features.dense().tolist(), graph.labels.tolist(), strict=True)
     lines = (f"n{i},{','.join(f'{x:.4f}' for x in row)},c{c}" for i, (row, c) in enumerate(rows))
     (folder / "nodes.csv").write_text("id,a,b,c,d,group\n" + "\n".join(lines) + "\n")
 
 
-def fit(*options: str) -> Callable[..., None]:
+def fit(*options: str, edges: str = "edges.csv") -> Callable[..., None]:
     """``maskgae fit`` with some options."""
 
     def play(folder: Path, out: Path, resume: bool, *more: str) -> None:
         table = ["--nodes", str(folder / "nodes.csv"), "--label", "group"]
-        given = ["fit", str(folder / "edges.csv"), *table, "--out", str(out), *options, *more]
+        given = ["fit", str(folder / edges), *table, "--out", str(out), *options, *more]
         sys.argv = ["maskgae", *given, "--threads", "1", "--quiet", *(["--resume"] * resume)]
         main()
 
@@ -217,6 +219,7 @@ SCENES = (
     Scene("results", fit("--set", "training.epochs=2")),
     Scene("quick", fit("--quick")),
     Scene("one way", fit("--directed", *SHORT)),
+    Scene("in time", fit("--time", "year", *SHORT, edges="times.csv")),
     Scene("replacing", forced(fit(*SHORT)), fit(*SHORT, "--seed", "1"), Run.load),
     Scene("ingesting again", ingest_again, ingest, lambda out: open_store(out).verify()),
     Scene("records", records, appends=True),
