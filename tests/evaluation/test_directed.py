@@ -153,3 +153,15 @@ def test_a_list_that_stands_one_way_is_told_of_directed(tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in [*EDGES, (2, 1), (3, 1)]))
     assert any("--directed" in note for note in read(path).notes)
+
+
+def test_batches_and_new_nodes_keep_directions(tmp_path: Path) -> None:
+    graph = random_citations(60, 500)
+    edges = graph.edges(torch.arange(graph.num_pairs)).T.tolist()
+    path, grown = tmp_path / "edges.csv", tmp_path / "grown.csv"
+    text = "source,target\n" + "".join(f"{u},{v}\n" for u, v in edges)
+    path.write_text(text)
+    grown.write_text(text + "60,3\n61,4\n")
+    run = fit(read(path, directed=True), {"training.epochs": 2}, batch_pairs=64)
+    assert run.settings.training.fanouts
+    assert run.embed(grown).values.shape[0] == 62
