@@ -90,6 +90,7 @@ def test_a_run_tells_what_fit_chose_and_why(fitted: Path) -> None:
     said = " ".join(run("settings", fitted).split())
     assert "Narrow layers: 150 nodes cannot train many weights." in said
     assert "encoder.hidden = 64 (default 128)" in said
+    assert "mask.p = 0.3" in said
     assert "Given, by a preset" in said and "training.epochs = 5 (default" in said
 
 

@@ -1,4 +1,4 @@
-"""What a fit chose: the settings of a run that are not the defaults, and why."""
+"""What a fit chose: the settings of a run that were chosen for its graph or given, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLANNED = ("training.batch_pairs", "training.fanouts", "training.epoch_steps")
 
 
 class Choice(NamedTuple):
-    """A setting of a run, what it would be by default, and why it is not."""
+    """A setting of a run, what it is by default, and why it is what it is."""
 
     key: str
     value: Any
@@ -26,7 +26,7 @@ class Choice(NamedTuple):
 
 
 def choices(run: Run) -> list[Choice]:
-    """The settings of a run that are not the defaults, each with its reason.
+    """The settings of a run that suit its graph or are not the defaults, each with its reason.
 
     >>> from maskgae import fit
     >>> run = fit([(0, 1), (1, 2), (2, 3)], {"training.epochs": 1}, holdout=False)
@@ -37,9 +37,9 @@ def choices(run: Run) -> list[Choice]:
     suggestion, defaults = suggest(graph), Settings().flat()
     found = []
     for key, value in run.settings.flat().items():
-        if value != defaults[key]:
+        if suggestion.settings.get(key) == value:
+            found.append(Choice(key, value, defaults[key], suggestion.why[key]))
+        elif value != defaults[key]:
             why = OF_MEMORY if key in PLANNED else GIVEN
-            if suggestion.settings.get(key) == value:
-                why = suggestion.why[key]
             found.append(Choice(key, value, defaults[key], why))
     return found
