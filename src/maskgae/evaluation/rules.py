@@ -45,6 +45,9 @@ from maskgae.evaluation.vector_rules import FeatureCosine, SmoothedCosine, Spect
 #: a row of the graph for every pair.
 PAGERANK_NODES, PAGERANK_ENTRIES = 10_000, 2**20
 
+#: Pairs that are asked at a time: what rules keep of a pair would fill the memory for millions.
+BLOCK_PAIRS = 2**18
+
 #: The rules of a record's rows.
 RECORDED = (
     "common_neighbours",
@@ -100,12 +103,15 @@ class Rules:
 
     def pairs(self, pairs: Tensor) -> Scores:
         """Scores of pairs by rule, ``[2, P] -> [P]`` each."""
-        pairs = pairs.cpu().long()
+        blocks = [self._block(block) for block in pairs.cpu().long().split(BLOCK_PAIRS, dim=1)]
+        return {name: np.concatenate([found[name] for found in blocks]) for name in self.names}
+
+    def _block(self, pairs: Tensor) -> Scores:
         edge = self.graph.contains(pairs).numpy()
         found: Scores = {}
         for rule in self.parts:
             found |= rule.pairs(pairs, edge)
-        return {name: found[name] for name in self.names}
+        return found
 
     def rows(self, nodes: Tensor, incoming: bool = False) -> Scores:
         """Scores of edges to all nodes, or from all, by rule, ``[n] -> [n, N]`` each, in 32 bits.
