@@ -107,7 +107,7 @@ def test_search_finds_a_function(browser: Chromium, address: str) -> None:
 
 
 def test_equations_are_drawn(browser: Chromium, address: str) -> None:
-    visit(browser, f"{address}api/generated/maskgae.nn.network.html")
+    visit(browser, f"{address}api/generated/maskgae.MaskGAENet.html")
     assert browser.run("document.querySelectorAll('math[display=block]').length") > 0
     size = "document.querySelector('math[display=block] mfrac, math mi').getBoundingClientRect()"
     assert browser.run(f"{size}.width") > 2
