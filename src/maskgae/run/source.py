@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import time as clock  # a column may be called time here
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ def read(
     >>> source.graph, source.ids.tolist()
     (Graph(nodes=3, pairs=2), ['ann', 'bob', 'cyd'])
     """
-    started = perf_counter()
+    started = clock.perf_counter()
     if isinstance(edges, str | Path):
         if features is not None or labels is not None:
             raise InputError("features and labels go with a graph in Python: give a file its nodes")
@@ -144,7 +144,7 @@ def read(
             raise InputError("'time' is about files: give a graph in Python by Graph.with_times")
         asked = reading if id is None else {"id": id, **reading}
         found = _of_python(edges, features, labels, nodes, label, directed, asked)
-    return replace(found, seconds=perf_counter() - started)
+    return replace(found, seconds=clock.perf_counter() - started)
 
 
 def _of_files(
