@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -116,13 +117,18 @@ def test_a_complete_run_is_left_alone(edges: Path, whole: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
 
 
-def test_a_run_that_lacks_its_page_gets_it(edges: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [("report.html",), ("nodes.parquet", "report.html")])
+def test_a_run_gets_what_follows_its_weights(
+    edges: Path, whole: Path, tmp_path: Path, lost: tuple[str, ...]
+) -> None:
     out = tmp_path / "run"
-    fit(edges, out)
-    (out / "report.html").unlink()
+    shutil.copytree(whole, out)
+    for name in lost:
+        (out / name).unlink()
     (out / "checkpoints").mkdir()
     fit(edges, out, "--resume")
-    assert (out / "report.html").exists() and not (out / "checkpoints").exists()
+    assert not (out / "checkpoints").exists()
+    assert all((out / name).read_bytes() == (whole / name).read_bytes() for name in lost)
 
 
 def test_nothing_to_resume_starts_afresh(edges: Path, whole: Path, tmp_path: Path) -> None:

@@ -302,6 +302,8 @@ def _unchanged(folder: Path, source: Source, settings: Settings, holdout: bool |
             f"the run in {folder} is complete with {'; '.join(differing[:4])}: choose another "
             "folder, or --force to replace it"
         )
+    if not (folder / folders.NODES).exists():
+        write_nodes(run, folder)
     if not (folder / folders.REPORT).exists():
         run.report(folder / folders.REPORT)
     return run
