@@ -126,6 +126,12 @@ def test_tune_goes_on_where_it_was(project: Path) -> None:
     assert tried == {0.2, 0.5, 0.7}
 
 
+def test_tune_tries_settings_of_a_baseline(project: Path) -> None:
+    words = ("tune", "link", "--method", "mgae", "--seeds", "1", "--set", "training.max_steps=2")
+    assert "mgae.dropout" in run(*words, "--grid", "mgae.dropout=[0.2,0.5]")
+    assert len(lines(project)) == 2
+
+
 @pytest.mark.parametrize(
     ("grids", "message"),
     [

@@ -40,12 +40,16 @@ def grid_cells(
     mask: str,
     grid: Mapping[str, Sequence[Any]],
     overrides: Mapping[str, Any] | None = None,
+    method: str = "maskgae",
 ) -> list[Cell]:
-    """A cell for each point of a grid of dotted keys.
+    """A cell for each point of a grid of dotted keys, those of a method's own among them.
 
     >>> grid = {"mask.p": (0.3, 0.5), "encoder.dim": (64, 128)}
     >>> len(grid_cells("link", "Cora", "edge", grid))
     4
+    >>> [cell.own.dropout for cell in grid_cells(
+    ...     "link", "Cora", "edge", {"mgae.dropout": (0.2, 0.5)}, method="mgae")]
+    [0.2, 0.5]
     """
     points = itertools.product(*grid.values())
     return [
@@ -54,6 +58,7 @@ def grid_cells(
             dataset,
             mask=mask,
             overrides={**(overrides or {}), **dict(zip(grid, point, strict=True))},
+            method=method,
         )
         for point in points
     ]

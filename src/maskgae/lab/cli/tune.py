@@ -35,6 +35,7 @@ def tune(
     ],
     dataset: Annotated[str, typer.Option(help="A name from 'maskgae datasets'.")] = "imports",
     mask: Annotated[str, typer.Option(help="edge, path or none.")] = "edge",
+    method: Annotated[str, typer.Option(help="maskgae, or a baseline.")] = "maskgae",
     seeds: Annotated[int, typer.Option(help="Runs per point of the grid.", min=1)] = 3,
     jobs: Jobs = 1,
     config: ConfigFile = None,
@@ -55,7 +56,7 @@ def tune(
         if key in axes:
             raise InputError(f"--grid has {key} twice: put all its values into one list")
         axes[key] = values
-    cells = grid_cells(task, dataset, mask, axes, overrides(config, assignments))
+    cells = grid_cells(task, dataset, mask, axes, overrides(config, assignments), method)
     prepare_torch("cpu", 1)
     records, numbers = Records(results), range(FIRST_SEED, FIRST_SEED + seeds)
     tasks = [(cell, seed) for seed in numbers for cell in cells]
