@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 
 from maskgae import Callback, Graph, HeldOutLinks, InputError, MaskGAE
-from maskgae.data.graph import NodeSplit
+from maskgae.data.labels import NodeSplit
 from maskgae.datasets.generated import generate
 from maskgae.io.convert import as_graph
 from maskgae.run import Run

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from maskgae.base.errors import InputError
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.data.pairs import Cleaning
 
 # A triangle 0 1 2 with a tail 2 - 3, and node 4 on its own.

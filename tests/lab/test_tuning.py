@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from maskgae.data import Graph
-from maskgae.data.graph import NodeSplit
+from maskgae.data.labels import NodeSplit
 from maskgae.datasets.generated import generate
 from maskgae.lab.cell import make_cell
 from maskgae.lab.tuning import validate_seed

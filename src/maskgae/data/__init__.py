@@ -2,7 +2,8 @@
 
 from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures, Features, SparseFeatures, as_features
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 
 __all__ = [
     "CSR",

@@ -8,72 +8,31 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.clock import Clock
-from maskgae.data.csr import CSR, csr_from_coordinates
+from maskgae.data.csr import CSR
 from maskgae.data.directions import BACKWARD, FORWARD, WAY_COLUMNS, Arcs, arcs_of, pair_directions
-from maskgae.data.features import Features, JoinedFeatures, SparseFeatures, as_features
-from maskgae.data.pairs import (
-    Cleaning,
-    canonical_pairs,
-    contains_keys,
-    edge_array,
-    is_symmetric,
-    pair_keys,
+from maskgae.data.exchange import (
+    networkx_parts,
+    pyg_parts,
+    scipy_parts,
+    to_networkx,
+    to_pyg,
+    to_scipy,
 )
+from maskgae.data.features import Features, JoinedFeatures, SparseFeatures, as_features
+from maskgae.data.labels import NodeSplit, as_labels
+from maskgae.data.pairs import Cleaning, canonical_pairs, contains_keys, edge_array, pair_keys
+from maskgae.data.structure import Structure
 from maskgae.data.types import Types
 
 if TYPE_CHECKING:
     import networkx
+    import scipy.sparse as sp
     from torch_geometric.data import Data
-
-
-@dataclass(frozen=True)
-class NodeSplit:
-    """Node ids for training, validation and test of a classifier, each ``[n]``."""
-
-    train: Tensor
-    val: Tensor
-    test: Tensor
-
-
-@dataclass(frozen=True)
-class Structure:
-    """Both directions of every pair, by row: what encoders, walks and masks run on.
-
-    Shapes:
-        - **csr:** ``[N, N]``, columns ascending in each row
-        - **pair_of_entry:** ``[2 M]``, the pair that each entry belongs to
-    """
-
-    csr: CSR
-    pair_of_entry: Tensor
-
-    @cached_property
-    def reverse_entry(self) -> Tensor:
-        """The entry of the opposite direction, ``[2 M]``."""
-        # By column and then by row, the entries of a symmetric matrix are its transposed ones.
-        return self.csr.transpose_order()
-
-    def select(self, kept: NDArray[np.bool_]) -> Structure:
-        """The rows of some of the pairs, ``[M]`` bool, as sorting those pairs would give them."""
-        entries, indices = self.pair_of_entry.numpy(), self.csr.indices.numpy()
-        number = np.cumsum(kept, dtype=entries.dtype)
-        number -= 1
-        stays = kept[entries]
-        before = np.zeros(stays.size + 1, np.int32 if stays.size < 2**31 else np.int64)
-        np.cumsum(stays, out=before[1:])
-        csr = CSR(
-            torch.from_numpy(before[self.csr.indptr.numpy()].astype(np.int64)),
-            torch.from_numpy(indices[stays]),
-            self.csr.num_columns,
-        )
-        return Structure(csr, torch.from_numpy(number[entries[stays]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +162,7 @@ class Graph:
     @cached_property
     def structure(self) -> Structure:
         """Both directions of every pair by row."""
-        u, v = self.pairs.long()
-        rows, columns = torch.cat([u, v]), torch.cat([v, u])
-        order = torch.argsort(rows * self.num_nodes + columns)
-        csr = csr_from_coordinates(rows[order], columns[order], (self.num_nodes, self.num_nodes))
-        return Structure(csr, order % self.num_pairs if self.num_pairs else order)
+        return Structure.of(self.pairs, self.num_nodes)
 
     @cached_property
     def degrees(self) -> Tensor:
@@ -329,16 +284,7 @@ class Graph:
     @classmethod
     def from_scipy(cls, adjacency: Any, **kwargs: Any) -> Graph:
         """A graph from a square SciPy sparse matrix; other values than 0 and 1 become weights."""
-        matrix = sp.coo_array(adjacency)
-        if matrix.shape[0] != matrix.shape[1]:
-            raise InputError(f"an adjacency matrix must be square, not {matrix.shape}")
-        present = matrix.data != 0
-        edges = np.stack([matrix.row[present], matrix.col[present]])
-        data = matrix.data[present]
-        if np.all(data == 1):
-            return cls.from_edges(edges, matrix.shape[0], **kwargs)
-        weights = data / 2 if is_symmetric(edges, data, matrix.shape[0]) else data
-        return cls.from_edges(edges, matrix.shape[0], weights=weights, **kwargs)
+        return cls.from_edges(**scipy_parts(adjacency), **kwargs)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, **kwargs: Any) -> Graph:
@@ -350,77 +296,24 @@ class Graph:
         >>> Graph.from_networkx(networkx.Graph([("a", "b", {"weight": 2})])).weights
         tensor([2.])
         """
-        number = {node: i for i, node in enumerate(graph)}
-        edges = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
-        if any("weight" in found for _, _, found in graph.edges(data=True)):
-            kwargs["weights"] = [w for _, _, w in graph.edges(data="weight", default=1.0)]
-        # [2, E], since two edges would be taken for that whichever way they lie
-        return cls.from_edges(edges.reshape(-1, 2).T, len(number), **kwargs)
+        return cls.from_edges(**{**kwargs, **networkx_parts(graph)})
 
     @classmethod
     def from_pyg(cls, data: Data, name: str = "graph", directed: bool = False) -> Graph:
         """A graph from PyG's ``Data``, with ``x``, ``y``, ``edge_weight`` and split masks."""
-        split = None
-        masks: list[Any] = [data.get(f"{part}_mask") for part in ("train", "val", "test")]
-        if all(mask is not None and mask.dim() == 1 for mask in masks):
-            split = NodeSplit(*(mask.nonzero().squeeze(1) for mask in masks))
-        labels, weights = getattr(data, "y", None), data.get("edge_weight")
-        if weights is not None:
-            weights = weights.reshape(-1).numpy().astype(np.float64)
-            if is_symmetric(data.edge_index.numpy(), weights, data.num_nodes):
-                weights /= 2
-        return cls.from_edges(
-            data.edge_index,
-            data.num_nodes,
-            weights=weights,
-            features=getattr(data, "x", None),
-            labels=None if labels is None else labels.reshape(-1),
-            node_split=split,
-            name=name,
-            directed=directed,
-        )
+        return cls.from_edges(**pyg_parts(data), name=name, directed=directed)
 
     def to_pyg(self) -> Data:
         """PyG's ``Data`` with both directions in ``edge_index``."""
-        from torch_geometric.data import Data
-
-        csr = self.structure.csr
-        data = Data(edge_index=torch.stack([csr.row_of_entry(), csr.indices]))
-        data.num_nodes = self.num_nodes
-        if self.weights is not None:
-            data.edge_weight = self.weights[self.structure.pair_of_entry]
-        if self.features is not None:
-            data.x = self.features.dense()
-        if self.labels is not None:
-            data.y = self.labels
-        if self.node_split is not None:
-            for part in ("train", "val", "test"):
-                mask = torch.zeros(self.num_nodes, dtype=torch.bool)
-                mask[getattr(self.node_split, part)] = True
-                data[f"{part}_mask"] = mask
-        return data
+        return to_pyg(self)
 
     def to_scipy(self) -> sp.csr_array:
         """The symmetric adjacency matrix, ``[N, N]``."""
-        structure = self.structure
-        if self.weights is None:
-            data = np.ones(structure.csr.num_entries, dtype=np.float32)
-        else:
-            data = self.weights[structure.pair_of_entry].numpy()
-        arrays = (data, structure.csr.indices.numpy(), structure.csr.indptr.numpy())
-        return sp.csr_array(arrays, shape=(self.num_nodes, self.num_nodes))
+        return to_scipy(self)
 
     def to_networkx(self) -> networkx.Graph:
         """A NetworkX graph on the nodes 0 to N - 1, with the weights where there are any."""
-        import networkx
-
-        graph = networkx.Graph()
-        graph.add_nodes_from(range(self.num_nodes))
-        graph.add_edges_from(self.pairs.T.tolist())
-        if self.weights is not None:
-            weights = zip(map(tuple, self.pairs.T.tolist()), self.weights.tolist(), strict=True)
-            networkx.set_edge_attributes(graph, dict(weights), "weight")
-        return graph
+        return to_networkx(self)
 
     def __repr__(self) -> str:
         parts = [f"nodes={self.num_nodes}", f"pairs={self.num_pairs}"]
@@ -434,20 +327,3 @@ class Graph:
         if self.directed:
             parts.append("directed")
         return f"Graph({', '.join(parts)})"
-
-
-def as_labels(labels: Any) -> Tensor:
-    """A class for each node as whole numbers, ``[N]``.
-
-    >>> as_labels([0, 2, -1])
-    tensor([ 0,  2, -1])
-    """
-    codes = np.asarray(labels)
-    whole = codes.dtype.kind in "biu" or (codes.dtype.kind == "f" and (codes % 1 == 0).all())
-    if not whole or (codes.size and codes.min() < -1):
-        raise InputError(
-            "labels must be whole numbers from 0 on, -1 where a class is unknown, not "
-            f"{codes.dtype} such as {codes.reshape(-1)[:3].tolist()}: number the classes, for "
-            "example by pandas.factorize"
-        )
-    return torch.from_numpy(codes.astype(np.int64))

@@ -22,7 +22,8 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.data.directions import BACKWARD, FORWARD
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.data.negatives import NonEdges
 from maskgae.data.pairs import pair_keys
 

@@ -31,7 +31,8 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.base.extras import missing, need
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.datasets.cache import (
     cache_folder,
     filled_folder,

@@ -17,7 +17,8 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import ProbeConfig, Settings
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.data.splits import hold_out, split_nodes, split_nodes_like
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.heuristics import propagated_features

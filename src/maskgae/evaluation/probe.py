@@ -33,7 +33,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import ProbeConfig
-from maskgae.data.graph import NodeSplit
+from maskgae.data.labels import NodeSplit
 from maskgae.evaluation.metrics import classification_metrics
 
 #: The published probe's.

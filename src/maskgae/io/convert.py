@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from maskgae.base.errors import InputError
 from maskgae.data.features import as_features
-from maskgae.data.graph import Graph, as_labels
+from maskgae.data.graph import Graph
+from maskgae.data.labels import as_labels
 from maskgae.io.hetero import from_hetero
 from maskgae.io.kinds import FoundTypes, found_sides, side_flags
 from maskgae.io.layout import KNOWN_PAIRS

@@ -16,7 +16,8 @@ import torch
 
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.data.splits import hold_out, split_links, split_nodes, split_nodes_like
 from maskgae.evaluation.link_task import validation_pairs
 from maskgae.evaluation.method import Embeds, Fitted, Scores, Validation

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from maskgae.data.csr import CSR, SparseProduct, positions
-from maskgae.data.graph import Graph, Structure
+from maskgae.data.graph import Graph
+from maskgae.data.structure import Structure
 
 #: Entries whose vectors are gathered at a time in the gradient of attention weights.
 GRADIENT_CHUNK = 2**14

@@ -46,8 +46,9 @@ from maskgae.base.files import read_json, read_with, sha256, write_json
 from maskgae.base.replace import settled
 from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures, Features, SparseFeatures
-from maskgae.data.graph import Graph, Structure
+from maskgae.data.graph import Graph
 from maskgae.data.pairs import Cleaning
+from maskgae.data.structure import Structure
 from maskgae.io.ids import IdArray, as_ids, repeated_ids
 from maskgae.io.parquet import ParquetTable
 from maskgae.io.sources import open_file

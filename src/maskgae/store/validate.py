@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maskgae.data.graph import Graph, Structure
+from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
+from maskgae.data.structure import Structure
 from maskgae.store.arrays import within
 
 #: Pairs or entries that are looked at together.

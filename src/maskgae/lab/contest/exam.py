@@ -15,7 +15,8 @@ from torch import Tensor
 
 from maskgae.base.rng import Stream
 from maskgae.base.settings import ProbeConfig
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.data.splits import LinkSplit, joined, split_nodes
 from maskgae.evaluation.ground import HARD_NODES
 from maskgae.evaluation.hard import hard_metrics, hard_negatives

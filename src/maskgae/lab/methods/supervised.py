@@ -32,7 +32,8 @@ from torch import Tensor
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.data.features import scaled_rows
-from maskgae.data.graph import Graph, NodeSplit
+from maskgae.data.graph import Graph
+from maskgae.data.labels import NodeSplit
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Dense, Stack, View
 from maskgae.lab.methods.loop import Figure, Loop, Recipe
