@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,21 @@ def test_help_lists_every_command_in_its_order():
 
     group = typer.main.get_group(app)
     assert group.list_commands(typer.Context(group)) == list(VERBS)
+
+
+@pytest.mark.parametrize("verb", ["", "fit", "links", "evaluate"])
+def test_help_fits_a_narrow_terminal(verb: str) -> None:
+    """80 columns, and a third of them at least for what an option does."""
+    text = CliRunner().invoke(app, [*verb.split(), "--help"], terminal_width=80).output
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if re.match(r"│ {50,}\S", line)] == []
+
+
+def test_options_of_a_kind_stand_together() -> None:
+    text = CliRunner().invoke(app, ["fit", "--help"]).output
+    assert text.index("The graph") < text.index("--nodes") < text.index("Training")
+    assert text.index("Training") < text.index("--quick")
 
 
 def test_settings_are_listed_with_what_they_may_be() -> None:

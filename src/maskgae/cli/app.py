@@ -12,21 +12,27 @@ from typer.main import get_group
 from maskgae import __version__
 from maskgae.base.errors import InputError
 
-#: Where each verb stands, in the order in which a newcomer wants them: a first look, one's own
-#: graph, the paper, what there is. A verb's module is imported when it is called: the library's
-#: verbs load nothing of the laboratory.
-VERBS = {
-    "demo": "maskgae.lab.cli.demo",
-    **dict.fromkeys(("fit", "embed", "links", "score", "report"), "maskgae.cli.own"),
-    **dict.fromkeys(("similar", "why"), "maskgae.cli.ask"),
-    "ingest": "maskgae.cli.ingest",
-    **{
-        verb: f"maskgae.lab.cli.{verb}"
-        for verb in ("evaluate", "reproduce", "ablate", "tune", "analyze", "contest")
+#: Where each verb stands, under the heading that the help gives it, in the order in which a
+#: newcomer wants them. A verb's module is imported when it is called: the library's verbs load
+#: nothing of the laboratory.
+PANELS = {
+    "Your own graph": {
+        "demo": "maskgae.lab.cli.demo",
+        **dict.fromkeys(("fit", "links"), "maskgae.cli.own"),
+        **dict.fromkeys(("why", "similar"), "maskgae.cli.ask"),
+        **dict.fromkeys(("score", "embed", "report"), "maskgae.cli.own"),
+        "ingest": "maskgae.cli.ingest",
+        "settings": "maskgae.lab.cli.settings",
     },
-    **dict.fromkeys(("datasets", "presets"), "maskgae.cli.show"),
-    "settings": "maskgae.lab.cli.settings",
+    "The paper, its methods and their alternatives": {
+        **{
+            verb: f"maskgae.lab.cli.{verb}"
+            for verb in ("evaluate", "reproduce", "ablate", "tune", "analyze", "contest")
+        },
+        **dict.fromkeys(("datasets", "presets"), "maskgae.cli.show"),
+    },
 }
+VERBS = {verb: module for verbs in PANELS.values() for verb, module in verbs.items()}
 
 
 class Verbs(TyperGroup):
@@ -39,7 +45,9 @@ class Verbs(TyperGroup):
         if cmd_name not in VERBS:
             return None
         import_module(VERBS[cmd_name])
-        return get_group(app).commands[cmd_name]
+        command: Any = get_group(app).commands[cmd_name]
+        command.rich_help_panel = next(p for p, verbs in PANELS.items() if cmd_name in verbs)
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a verb; an unknown option that is a setting is told by the setting's name."""
@@ -68,6 +76,8 @@ app = typer.Typer(
     name="maskgae",
     cls=Verbs,
     help="Masked graph autoencoders: node embeddings and missing links from an unlabelled graph.",
+    epilog="To begin: [bold]maskgae fit edges.csv --out run[/], then [bold]maskgae links run[/]; "
+    "or [bold]maskgae demo[/] without a file.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -17,7 +17,7 @@ from maskgae.cli.own import RunFolder, opened
 def similar(
     run: RunFolder,
     node: Annotated[str, typer.Argument(help="A node.", metavar="NODE")],
-    top: Annotated[int, typer.Option(help="How many, at most.", min=1)] = 10,
+    top: Annotated[int, typer.Option(help="How many, at most.", min=1, metavar="N")] = 10,
     threads: Threads = 0,
 ) -> None:
     """List the nodes whose embeddings point most the same way."""

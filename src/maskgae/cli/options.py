@@ -16,8 +16,17 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.base.settings import help_text
 from maskgae.base.settings_text import parse_assignment, read_toml
 
+#: Headings of the help, for the verbs that have many options.
+GRAPH, TRAINING = "The graph", "Training"
+
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="Settings in a TOML file.", metavar="FILE.toml")
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Settings in a TOML file.",
+        metavar="FILE.toml",
+        rich_help_panel=TRAINING,
+    ),
 ]
 Assignments = Annotated[
     list[str] | None,
@@ -25,22 +34,37 @@ Assignments = Annotated[
         "--set",
         help="One of 'maskgae settings', such as mask.p=0.5; repeatable.",
         metavar="KEY=VALUE",
+        rich_help_panel=TRAINING,
     ),
 ]
-Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
+Device = Annotated[
+    str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...", metavar="NAME")
+]
 #: More threads than this no machine has, and asking for them has brought torch down.
 MOST_THREADS = 1024
 Threads = Annotated[
-    int, typer.Option(help="CPU threads; 0: all that are available.", min=0, max=MOST_THREADS)
+    int,
+    typer.Option(
+        help="CPU threads; 0: all that are available.", min=0, max=MOST_THREADS, metavar="N"
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results only.")]
 JsonFile = Annotated[
     Path | None, typer.Option("--json", help="Write the record to this file.", metavar="FILE")
 ]
 PresetName = Annotated[
-    str | None, typer.Option("--preset", help="A named preset; see 'maskgae presets'.")
+    str | None,
+    typer.Option(
+        "--preset",
+        help="A named preset; see 'maskgae presets'.",
+        metavar="NAME",
+        rich_help_panel=TRAINING,
+    ),
 ]
-MaskKind = Annotated[str | None, typer.Option("--mask", help=help_text("mask.kind"))]
+MaskKind = Annotated[
+    str | None,
+    typer.Option("--mask", help=help_text("mask.kind"), metavar="KIND", rich_help_panel=TRAINING),
+]
 CheckpointEvery = Annotated[
     str | None,
     typer.Option(
@@ -54,10 +78,15 @@ Reading = Annotated[
         help="How to read the edges: source, target, weight, header, sep, comment or strip; "
         "repeatable.",
         metavar="KEY=VALUE",
+        rich_help_panel=GRAPH,
     ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", help="Number of independent runs.", min=1)]
-FirstSeed = Annotated[int, typer.Option("--first-seed", help="The first run's seed.", min=0)]
+Seeds = Annotated[
+    int, typer.Option("--seeds", help="Number of independent runs.", min=1, metavar="N")
+]
+FirstSeed = Annotated[
+    int, typer.Option("--first-seed", help="The first run's seed.", min=0, metavar="N")
+]
 
 
 def overrides(

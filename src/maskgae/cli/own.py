@@ -14,6 +14,8 @@ from maskgae.cli import screen
 from maskgae.cli.answers import explain, show_links, show_recall
 from maskgae.cli.app import app
 from maskgae.cli.options import (
+    GRAPH,
+    TRAINING,
     Assignments,
     CheckpointEvery,
     ConfigFile,
@@ -31,10 +33,14 @@ from maskgae.cli.options import (
 )
 
 EdgeFile = Annotated[
-    Path, typer.Argument(help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML; or a store.")
+    Path,
+    typer.Argument(
+        help="Edges: CSV, TSV, text, Parquet, npz, mtx, GraphML; or a store.", metavar="EDGES"
+    ),
 ]
 NodeFile = Annotated[
-    Path | None, typer.Option("--nodes", help="A table of the nodes.", metavar="TABLE")
+    Path | None,
+    typer.Option("--nodes", help="A table of the nodes.", metavar="TABLE", rich_help_panel=GRAPH),
 ]
 IdColumn = Annotated[
     str | None,
@@ -42,13 +48,23 @@ IdColumn = Annotated[
         "--id",
         help="The table's column of ids; left out: id, node, node_id, name, or the first.",
         metavar="COLUMN",
+        rich_help_panel=GRAPH,
     ),
 ]
 LabelColumn = Annotated[
-    str | None, typer.Option("--label", help="The table's column with classes.", metavar="COLUMN")
+    str | None,
+    typer.Option(
+        "--label", help="The table's column with classes.", metavar="COLUMN", rich_help_panel=GRAPH
+    ),
 ]
 MissingRule = Annotated[
-    str, typer.Option("--missing", help="What a missing number becomes: error, mean or zero.")
+    str,
+    typer.Option(
+        "--missing",
+        help="What a missing number becomes: error, mean or zero.",
+        metavar="RULE",
+        rich_help_panel=GRAPH,
+    ),
 ]
 TypeColumn = Annotated[
     str | None,
@@ -57,11 +73,16 @@ TypeColumn = Annotated[
         help="The table's column with a type for each node; links then join only types that edges "
         "join. Left out, two sides are found by themselves; none: no types.",
         metavar="COLUMN",
+        rich_help_panel=GRAPH,
     ),
 ]
 Directed = Annotated[
     bool,
-    typer.Option("--directed", help="Edges go from the first column to the second: keep that."),
+    typer.Option(
+        "--directed",
+        help="Edges go from the first column to the second: keep that.",
+        rich_help_panel=GRAPH,
+    ),
 ]
 TimeColumn = Annotated[
     str | None,
@@ -70,6 +91,7 @@ TimeColumn = Annotated[
         help="The column of the edges, or of the table, with their time: train on the past, test "
         "on what came after (split.val_from, split.test_from, split.known).",
         metavar="COLUMN",
+        rich_help_panel=GRAPH,
     ),
 ]
 RunFolder = Annotated[Path, typer.Argument(help="A folder that 'fit' wrote.", metavar="RUN")]
@@ -97,12 +119,18 @@ def fit(
     time: TimeColumn = None,
     missing: MissingRule = "error",
     read: Reading = None,
-    dim: Annotated[int | None, typer.Option(help="Columns of the embedding.", min=1)] = None,
+    dim: Annotated[
+        int | None,
+        typer.Option(
+            help="Columns of the embedding.", min=1, metavar="N", rich_help_panel=TRAINING
+        ),
+    ] = None,
     quick: Annotated[
         bool,
         typer.Option(
             "--quick",
             help="No network: rules and smoothed features, in seconds.",
+            rich_help_panel=TRAINING,
         ),
     ] = False,
     mask: MaskKind = None,
@@ -113,6 +141,7 @@ def fit(
             help="The share of the edges to test on; 0: train on all, and test nothing. Left out, "
             "0.1, or less of very many.",
             metavar="SHARE",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     batch_pairs: Annotated[
@@ -122,10 +151,15 @@ def fit(
             help="Batch size: masked edges per update, on sampled neighbourhoods; 0: the whole "
             "graph at once. "
             "Left out, the memory decides.",
+            metavar="N",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--from", help="An earlier run to start from.", metavar="RUN")
+        Path | None,
+        typer.Option(
+            "--from", help="An earlier run to start from.", metavar="RUN", rich_help_panel=TRAINING
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a run in --out.")] = False,
     resume: Annotated[
@@ -134,7 +168,9 @@ def fit(
     checkpoint_every: CheckpointEvery = None,
     config: ConfigFile = None,
     assignments: Assignments = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed.", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed.", min=0, metavar="N", rich_help_panel=TRAINING)
+    ] = None,
     device: Device = "cpu",
     threads: Threads = 0,
     quiet: Quiet = False,
@@ -223,9 +259,10 @@ def links(
             "--out", help="Parquet, CSV, TSV, NPZ or NPY; printed without.", metavar="FILE"
         ),
     ] = None,
-    top: Annotated[int, typer.Option(help="Links per node, at most.", min=1)] = 10,
+    top: Annotated[int, typer.Option(help="Links per node, at most.", min=1, metavar="N")] = 10,
     node: Annotated[
-        list[str] | None, typer.Option("--node", help="Only of this node; repeatable.")
+        list[str] | None,
+        typer.Option("--node", help="Only of this node; repeatable.", metavar="ID"),
     ] = None,
     nodes_from: Annotated[
         Path | None,
