@@ -27,8 +27,9 @@ export OMP_WAIT_POLICY ?= passive
 demo: $(STAMP)
 	$(BIN)/maskgae demo
 
-# One process a core, one thread a process.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+# One process a core, one thread a process; 'make test JOBS=0' stays in one process.
+JOBS ?= auto
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(JOBS)
 
 test: $(STAMP) lint types
 	$(PYTEST) -m "not slow"
@@ -84,7 +85,7 @@ oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt torch
 	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[dev]'
-	OMP_NUM_THREADS=1 .venv-oldest/bin/pytest --numprocesses auto -m "not slow" --deselect tests/hostile/test_pins.py
+	OMP_NUM_THREADS=1 .venv-oldest/bin/pytest --numprocesses $(JOBS) -m "not slow" --deselect tests/hostile/test_pins.py
 
 ecosystem:
 	$(PYTHON) -m venv .venv-ecosystem

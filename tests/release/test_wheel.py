@@ -1,6 +1,7 @@
 """What is published: one version, a wheel that needs nothing of the repository."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -22,6 +23,12 @@ def run(*words: str | Path, cwd: Path) -> str:
     ended = subprocess.run([*map(str, words)], cwd=cwd, env=env, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
     return ended.stdout
+
+
+def cells(page: Path) -> str:
+    """The code of a MyST notebook, without the options of its cells."""
+    found = re.findall(r"^```{code-cell} ipython3\n(.*?)^```", page.read_text(), re.DOTALL | re.M)
+    return "\n".join(re.sub(r"\A(:.*\n)+", "", cell) for cell in found)
 
 
 def test_the_version_stands_in_one_place() -> None:
@@ -82,3 +89,19 @@ def test_the_wheel_alone_runs_the_demo(bare: Path, tmp_path: Path) -> None:
     told = run(bare / "maskgae", "demo", "--threads", "1", cwd=tmp_path)
     assert "sklearn, scipy, networkx" in told
     assert (tmp_path / "runs" / "demo" / "report.html").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_runs_the_first_tutorial(bare: Path, tmp_path: Path) -> None:
+    """Its pictures need Matplotlib, and nothing else is added."""
+    pip = (bare / "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt")
+    run(*pip, "matplotlib", cwd=tmp_path)
+    code = cells(ROOT / "docs" / "tutorials" / "csv-to-links.md")
+    compile(code, "csv-to-links", "exec")
+    (tmp_path / "tutorial.py").write_text("import matplotlib\n\nmatplotlib.use('Agg')\n" + code)
+    told = run(bare / "python", "tutorial.py", cwd=tmp_path)
+    # The links and their reasons, each line opening with its share.
+    assert len(re.findall(r"^0\.\d{3}  \S+", told, re.M)) >= 5
+    assert re.search(r"probability 0\.\d{3}, score ", told)
+    assert re.search(r"^[+-]\d\.\d\d  \w+", told, re.M)
+    assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
