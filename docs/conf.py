@@ -28,6 +28,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_templates", "_extensions"]
 highlight_language = "none"
+smartquotes = False  # an option of a command in plain text keeps its two dashes
 
 # Pages are read on GitHub too: headings may be linked to, and a label needs no directive.
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]

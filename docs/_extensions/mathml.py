@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -26,6 +27,8 @@ def mathml(node: nodes.Element, as_block: bool) -> str:
 def converted(tex: str, as_block: bool) -> str:
     for unknown, known in SYNONYMS.items():
         tex = tex.replace(unknown, known)
+    # A word below a symbol is a name and stands upright, not a product of letters.
+    tex = re.sub(r"_\{([a-z]{3,})\}", r"_{\\mathrm{\1}}", tex)
     return str(tex2mathml(tex, as_block=as_block))
 
 

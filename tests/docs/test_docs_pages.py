@@ -75,3 +75,4 @@ def test_every_equation_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) > 300
     for tex, as_block in found:
         assert "<math" in mathml.converted(tex, as_block)
+    assert "<mi>pairs</mi>" in mathml.converted(r"L_{pairs}", False)

@@ -35,14 +35,15 @@ def fill_file(path: Path, blocks: Mapping[str, str]) -> None:
     write_text(path, filled(path.read_text(encoding="utf-8"), blocks))
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text and whose others are numbers.
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """A table whose first columns, one or more, are text and whose others are numbers.
 
     >>> print(markdown_table(["", "AUC"], [["ours", "96.1"]]))
     |  | AUC |
     |---|---:|
     | ours | 96.1 |
     """
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+    rule = "|" + "---|" * texts + "---:|" * (len(header) - texts)
+    lines = ["| " + " | ".join(header) + " |", rule]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)

@@ -47,7 +47,7 @@ def _table(graphs: Mapping[str, Standing], metric: str) -> str:
     if not rows:
         return "Nothing was run yet."
     first = ", ".join(f"{CONTESTANTS[name].title} {count}" for name, count in wins.most_common())
-    table = markdown_table(["graph", "first, and within a point of it", "`fit`"], rows)
+    table = markdown_table(["graph", "first, and within a point of it", "`fit`"], rows, texts=2)
     return f"{table}\n\nFirst on so many of {len(rows)} graphs: {first}."
 
 
