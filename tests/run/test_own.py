@@ -73,7 +73,7 @@ def fitted(files: Path) -> Path:
 def test_links_are_printed_where_no_file_is_named(fitted: Path, tmp_path: Path) -> None:
     said = run("links", fitted, "--top", "2", "--node", "007", "--node", "a,b")
     lines = said.splitlines()
-    assert lines[0].split() == ["source", "target", "chance", "precision"]
+    assert lines[0].split() == ["source", "target", "probability", "precision"]
     assert [line.split()[0] for line in lines[1:5]] == ["007", "007", "a,b", "a,b"]
     assert "validation pairs; Brier score at the test" in said
     assert "expect it where as many links are missing" in said

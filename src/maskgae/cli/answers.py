@@ -26,14 +26,14 @@ def show_links(run: Run, found: Mapping[str, Any]) -> None:
     count = len(found["score"])
     shown = min(count, SHOWN_LINES) if screen.out.is_terminal else count
     ends = {name: found[name][:shown] for name in ("source", "target")}
-    numbers = {"chance": [chance(score) for score in found["score"][:shown]]}
+    numbers = {"probability": [probability(score) for score in found["score"][:shown]]}
     if run.precision:
         ranks = _ranks(ends["source"])
         numbers["precision"] = [_precision(run.precision, rank) for rank in ranks]
     screen.listing(ends, numbers)
     if shown < count:
         screen.notice(f"{count - shown:,} more links: give --out FILE, or --node for one node")
-    explain(run, "chance")
+    explain(run, "probability")
 
 
 def show_recall(run: Run, recall: Recall | None) -> None:
@@ -71,10 +71,10 @@ def meanings(run: Run, score: str) -> Iterator[str]:
         )
 
 
-def chance(score: float) -> str:
+def probability(score: float) -> str:
     """Four digits, which never claim a certainty.
 
-    >>> chance(0.25), chance(0.99999)
+    >>> probability(0.25), probability(0.99999)
     ('0.2500', '>0.9999')
     """
     return ">0.9999" if score > 0.99995 else f"{score:.4f}"
@@ -89,8 +89,8 @@ def show_why(found: Why) -> None:
         for name, share in reason.parts:
             screen.row(f"{share:+16.2f}  {name}")
     screen.out.print(
-        f"chance {chance(found.probability)} where edges and negative samples are as many; "
-        "a share\nof 0 is that of an average candidate"
+        f"probability {probability(found.probability)} where edges and negative samples are as "
+        "many;\na share of 0 is that of an average candidate"
     )
 
 
