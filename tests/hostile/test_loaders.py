@@ -36,7 +36,6 @@ ALLOWED = {
     ): "after the SHA-256 of every file was compared",
     ("datasets/ogb.py", "torch.load"): "of files with known checksums, arrays alone",
     ("datasets/imports.py", "np.load"): "of this installation's own cache, without pickles",
-    ("store/arrays.py", "np.load"): "mapped, without pickles",
     ("io/tables.py", "load_npz"): "of this package, which reads headers first",
     ("io/matrices.py", "load_npz"): "of this package, which reads headers first",
 }

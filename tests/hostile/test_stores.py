@@ -79,6 +79,34 @@ def test_headers_that_lie(reader: Child, store: Path, tmp_path: Path, name: str)
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "(((",  # what Python's tokenizer, its parser and NumPy's own checks trip over
+        "  x\n y",
+        "{[]: 1}",
+        "{1: 2, 'a': 3}",
+        "-" * 5000 + "1",
+        "{'descr': ',,', 'fortran_order': False, 'shape': (8,)}",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (True,)}",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (8L,)}",  # read, with no warning
+    ],
+)
+def test_headers_that_are_no_python(reader: Child, store: Path, header: str, version: int) -> None:
+    length = len(header).to_bytes(2 * version, "little")
+    start = b"\x93NUMPY" + bytes([version, 0]) + length + header.encode()
+    (store / "pairs.npy").write_bytes(start + bytes(64))
+    refused(reader, store, "pairs")
+
+
+def test_an_archive_in_the_place_of_an_array(reader: Child, store: Path) -> None:
+    with (store / "pairs.npy").open("wb") as file:
+        np.savez(file, pairs=np.zeros((2, 3)))
+    refused(reader, store, "pairs")
+
+
 def swapped(pairs: Any) -> Any:
     return pairs[:, [1, 0, *range(2, pairs.shape[1])]]
 

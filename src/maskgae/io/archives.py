@@ -98,6 +98,8 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
             shape, _, dtype = readers[version](stream)
     except Exception as error:  # of NumPy and of Python's own tokenizer, syntax and more
         raise ValueError("its header is broken") from error
+    if bool in map(type, shape):  # which NumPy takes for a whole number, and later does not
+        raise ValueError(f"its shape is {shape}")
     return shape, dtype
 
 

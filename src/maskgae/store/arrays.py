@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,8 +70,12 @@ def write_array(path: Path, array: Array) -> None:
 def mapped(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     """The array of a ``.npy`` file, mapped: to be read, or copied where it is written to."""
     try:
-        array = np.load(path, mmap_mode=mode, allow_pickle=False)
-    except ValueError:  # an empty array cannot be mapped, nor one that claims more than is there
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a header that Python 2 wrote
+            array = np.lib.format.open_memmap(path, mode=mode)
+    except OSError:
+        raise
+    except Exception:  # it is empty, or claims more than is there, or its header is no Python
         array = load_npy(open_file(path, (".npy",)))
     return np.asarray(array)
 
