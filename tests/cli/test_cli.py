@@ -57,6 +57,9 @@ def test_every_verb_has_help(verb: str) -> None:
         (("fit", "a.csv", "--out", "run", "--epochs", "5"), ("--epochs", "--set training.epochs=")),
         (("fit", "a.csv", "--out", "run", "--mask.p", "1"), ("--mask.p", "--set mask.p=")),
         (("evaluate", "link", "--lr", "1"), ("--set training.lr=",)),
+        (("links", "run", "--between", "a"), ("--between", "2 arguments", "maskgae links --help")),
+        (("fit", "a.csv", "--out"), ("--out", "maskgae fit --help")),
+        (("links", "run", "--in=yes"), ("--in", "does not take a value")),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(

@@ -1,11 +1,16 @@
 """Names made to harm: on the terminal, in a spreadsheet, in a path."""
 
 import csv
+import os
 import re
+import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
+from tests.harness.calls import Warm
 from typer.testing import CliRunner
 
 from maskgae.cli import app, main, screen
@@ -119,3 +124,23 @@ def test_no_id_leads_out_of_the_run_folder(fitted: Path, home: Path) -> None:
     inside = {path.relative_to(fitted).as_posix() for path in fitted.rglob("*")}
     assert not any("evil" in name or ".." in name for name in inside)
     assert all(path.resolve().is_relative_to(fitted) for path in fitted.rglob("*"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_names_that_are_not_utf8(home: Path, warm: Warm, tmp_path: Path) -> None:
+    bad = os.fsdecode(b"caf\xe9")
+    edges, table, store = (tmp_path / f"{bad}{end}" for end in (".csv", ".parquet", ""))
+    edges.write_bytes((home / "edges.csv").read_bytes())
+    with table.open("wb") as file:
+        pq.write_table(pa.table({"source": ["a", "b", "c"], "target": ["b", "c", "d"]}), file)
+    assert not warm("ingest", edges, "--out", store).code
+    assert not warm("ingest", edges, "--out", store, "--force").code
+    for number, source in enumerate((edges, table, store)):
+        words = ("fit", source, "--quick", "--threads", 1)
+        refused = warm(*words, "--out", f"{store}-run")
+        assert refused.code == 2 and not refused.wrong and "UTF-8" in refused.errors
+        assert not Path(f"{store}-run").exists()
+        if source != table:  # whose edges are too few
+            assert not warm(*words, "--out", tmp_path / str(number)).code
+    for ending in (".parquet", ".csv", ".npz"):
+        assert not warm("links", tmp_path / "0", "--out", f"{store}{ending}").code

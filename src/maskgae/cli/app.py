@@ -54,9 +54,13 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            # By name, since releases of Typer keep it in different places.
-            if type(error).__name__ == "NoSuchOption":
-                check_setting(str(getattr(error, "option_name", "")))
+            # By name, since releases of Typer keep them in different places.
+            kind, option = type(error).__name__, str(getattr(error, "option_name", ""))
+            if kind == "NoSuchOption":
+                check_setting(option)
+            if kind == "BadOptionUsage":  # too few values, or one too many
+                verb = f"maskgae {ctx.invoked_subcommand} --help"
+                raise InputError(f"{str(error).rstrip('.')}: see '{verb}'") from None
             raise
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +18,13 @@ from maskgae.base.errors import InputError
 from maskgae.base.sizes import READ_ROWS
 from maskgae.io.messages import one_line
 from maskgae.io.sources import File, check_unpacked
+
+
+@contextmanager
+def opened(path: Path, **options: Any) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """A Parquet file; pyarrow itself opens no path that is not UTF-8."""
+    with path.open("rb") as file, pyarrow.parquet.ParquetFile(file, **options) as parquet:
+        yield parquet
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class ParquetTable:
     def names(self) -> tuple[str, ...]:
         """The columns' names; what pandas keeps of its index is one of them."""
         try:
-            with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
+            with opened(self.file.path) as parquet:
                 return tuple(parquet.schema_arrow.names)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise self._broken(error) from error
@@ -40,7 +49,7 @@ class ParquetTable:
         """The columns at the given places."""
         names = self._wanted(places)
         try:
-            with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
+            with opened(self.file.path) as parquet:
                 wanted = self._checked(parquet, names)
                 table = parquet.read(wanted)
             table.validate(full=True)  # that text is UTF-8, among others
@@ -62,7 +71,7 @@ class ParquetTable:
         row then takes next to no room: a long text would unpack to a thousand times its length.
         """
         total = 0
-        with pyarrow.parquet.ParquetFile(self.file.path, read_dictionary=list(names)) as parquet:
+        with opened(self.file.path, read_dictionary=list(names)) as parquet:
             for group in range(parquet.num_row_groups):
                 rows = parquet.metadata.row_group(group).num_rows
                 for name in names:
@@ -78,7 +87,7 @@ class ParquetTable:
         """What :meth:`read` gives, some rows at a time and in memory that does not grow."""
         names = self._wanted(places)
         try:
-            with pyarrow.parquet.ParquetFile(self.file.path) as parquet:
+            with opened(self.file.path) as parquet:
                 wanted = self._checked(parquet, names)
                 for batch in parquet.iter_batches(READ_ROWS, columns=wanted, use_threads=False):
                     batch.validate(full=True)

@@ -133,6 +133,7 @@ def run_folder(folder: Path, check: Callable[[Path], None], *, anew: bool) -> It
         check: refuses a folder that may not be written to.
         anew: whether a complete run is replaced; else one that is being replaced goes on.
     """
+    check_name(folder)
     check(folder)
     with locked(folder):
         settle(folder, WHOLE)
@@ -141,6 +142,16 @@ def run_folder(folder: Path, check: Callable[[Path], None], *, anew: bool) -> It
             yield place
         if is_complete(folder):
             drop_checkpoints(folder)
+
+
+def check_name(folder: Path) -> None:
+    """Refuses a path that safetensors could not open."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{folder} is no name for a run folder, since it is not UTF-8: choose another folder"
+        ) from None
 
 
 def clear_results(folder: Path) -> None:

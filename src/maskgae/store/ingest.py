@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from maskgae.base.errors import InputError
 from maskgae.base.files import read_json, read_with, write_json, write_text, writing
@@ -36,6 +35,7 @@ from maskgae.io.encode import TableEncoder, encode_labels, fit_encoder
 from maskgae.io.flows import EdgeFlow, Numbering, changed, open_edges
 from maskgae.io.ids import IdArray, as_ids
 from maskgae.io.kinds import NONE, FoundTypes, Kinds, found_sides, one_way_note, table_types
+from maskgae.io.parquet import opened
 from maskgae.io.tables import NodeTable, read_nodes
 from maskgae.store.arrays import mapped, write_array
 from maskgae.store.assemble import directed_keys, write_pairs, write_rows
@@ -311,7 +311,8 @@ def _number_ids(out: Path, flow: EdgeFlow, edges: Path, table: _Table) -> Facts:
 
 
 def _read_ids(out: Path) -> IdArray:
-    return as_ids(pq.read_table(out / IDS)["id"])
+    with opened(out / IDS) as parquet:
+        return as_ids(parquet.read()["id"])
 
 
 def _write_keys(stages: Stages, flow: EdgeFlow, path: Path) -> Facts:

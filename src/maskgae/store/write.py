@@ -101,8 +101,8 @@ def types_entry(graph: Graph) -> dict[str, Any]:
 
 def write_ids(out: Path, ids: IdArray) -> None:
     """Writes what the nodes are called."""
-    with atomic(out / IDS) as temporary:
-        pq.write_table(pa.table({"id": as_arrow(ids)}), temporary)
+    with atomic(out / IDS) as temporary, temporary.open("wb") as file:
+        pq.write_table(pa.table({"id": as_arrow(ids)}), file)
 
 
 def write_features(out: Path, features: Features) -> None:
