@@ -55,7 +55,8 @@ def test_loads_without_errors_or_requests(
 ) -> None:
     browser.open(page, width=width, dark=dark)
     assert browser.errors == []
-    assert browser.requests == [page.as_uri()]
+    # Older releases of Plotly try a picture that they carry within themselves.
+    assert [url for url in browser.requests if not url.startswith("data:")] == [page.as_uri()]
     assert browser.run("document.querySelectorAll('.js-plotly-plot').length") == 7
     assert browser.run("document.querySelectorAll('.no-webgl').length") == 0
     assert browser.run("document.documentElement.scrollWidth") <= width
