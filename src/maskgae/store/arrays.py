@@ -72,12 +72,11 @@ def mapped(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a header that Python 2 wrote
-            array = np.lib.format.open_memmap(path, mode=mode)
+            return np.asarray(np.lib.format.open_memmap(path, mode=mode))
     except OSError:
         raise
     except Exception:  # it is empty, or claims more than is there, or its header is no Python
-        array = load_npy(open_file(path, (".npy",)))
-    return np.asarray(array)
+        return load_npy(open_file(path, (".npy",)))
 
 
 def within(array: Array, low: int, high: int) -> bool:
