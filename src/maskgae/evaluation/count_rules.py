@@ -28,6 +28,8 @@ from maskgae.evaluation.hard import TELEPORT, WALK_STEPS
 
 #: Nodes from which walks are followed together, so that a step stays in the cache.
 TOGETHER = 64
+#: Rows that are worth a thread of their own.
+SHARED_ROWS = 8
 
 Floats = NDArray[np.float64]
 Scores = dict[str, NDArray[Any]]
@@ -64,11 +66,16 @@ class Counts:
         return self._named(common.T, self.degrees[u] - edge, self.degrees[v] - edge)
 
     def rows(self, nodes: Tensor) -> Scores:
+        from maskgae.kernels.compiled import in_threads
         from maskgae.kernels.neighbours import add_two_steps
 
         ends = nodes.numpy()
         common = np.zeros((self.worth.shape[1], ends.size, self.degrees.size), dtype=np.float32)
-        add_two_steps(*self.rows_of, self.worth, ends, common)
+        in_threads(
+            lambda part: add_two_steps(*self.rows_of, self.worth, ends[part], common[:, part]),
+            ends.size,
+            least=SHARED_ROWS,
+        )
         one, other = self.degrees[ends][:, None], self.degrees
         return self._named(common, one, other, np.float32)
 

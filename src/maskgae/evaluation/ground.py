@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.rng import Stream
@@ -92,12 +94,11 @@ class Contest:
             row |= hard_metrics(positive.numpy(), rest[self.hard].numpy())
         return row
 
-    def calibration(self, probabilities: Tensor) -> dict[str, Any]:
-        """Whether the probabilities of test pairs and even negative samples mean what they say."""
-        found = probabilities.double().cpu().numpy()
-        return calibration(
-            found[: self.positives], found[self.positives : self.positives + self.negatives]
-        )
+    def even(self, scores: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Those of the test pairs and of the even negative samples among the scores of all."""
+        found = scores.double().cpu().numpy()
+        both = self.positives + self.negatives
+        return found[: self.positives], found[self.positives : both]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +187,13 @@ class Ground:
         told: dict[str, Any] = {}
         if "method" in rows:
             told["precision"] = ranked["method"].precision()
+            if ranked["method"].sampled:
+                told["ranked_ends"] = ranked["method"].ranks.numel()
             scorer = board.scorers["method"]
+            chances = scorer.probability(scored["method"])
+            told["test_scores"] = contest.even(chances)
             if scorer.facts:  # else its probabilities were calibrated on nothing
-                told |= contest.calibration(scorer.probability(scored["method"]))
+                told |= calibration(*contest.even(chances))
         return rows, told
 
     def rule_rows(self, ends: int | None) -> dict[str, Metrics]:

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskgae.base.errors import InputError
@@ -31,6 +32,7 @@ from maskgae.evaluation.method import (
     ranked_ends,
 )
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
+from maskgae.evaluation.ranking import quick_ends
 from maskgae.evaluation.rules import link_heuristics
 from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer
 from maskgae.evaluation.scorer_fit import fit_scorers
@@ -59,11 +61,16 @@ Untrained = Callable[[Graph, Stream], Network]
 
 @dataclass(frozen=True)
 class LinkResult(Generic[ScoresLinks]):
-    """What a link task gave: its figures, what was fitted, and what scores pairs."""
+    """What a link task gave: its figures, what was fitted, and what scores pairs.
+
+    ``test_scores`` are the probabilities of the test's edges and of its negative samples, where
+    they are known.
+    """
 
     outcome: Outcome
     fitted: ScoresLinks
     scorer: Scorer
+    test_scores: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
 def link_task(
@@ -108,6 +115,7 @@ def link_task(
         rows = {name: ground.contest.row(scores) for name, scores in found}
     else:
         rows, told = _rows(fitted, before, scorers, ground)
+    scores = told.pop("test_scores", None)
     outcome = Outcome(
         seed=settings.seed,
         metrics=rows.pop("method"),
@@ -121,7 +129,7 @@ def link_task(
         },
         time_s={"train": trained - started, "evaluate": time.perf_counter() - trained},
     )
-    return LinkResult(outcome, fitted, scorers["method"])
+    return LinkResult(outcome, fitted, scorers["method"], scores)
 
 
 def fitted_scorers(
@@ -146,6 +154,8 @@ def _rows(
     Where nothing is combined the rules are asked once for all methods.
     """
     messages, ends = ground.messages, ranked_ends(fitted)
+    if before is None:
+        ends = quick_ends(messages.num_nodes)
     combined = scorers["method"].kind != NETWORK or len(scorers) > 1
     names = shown_rules(messages) if combined else ()
     columns = Columns.of(messages, opened(fitted, messages), names)

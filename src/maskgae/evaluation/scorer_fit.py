@@ -19,8 +19,9 @@ than :data:`LEAST_PAIRS` pairs nothing is fitted: the weights are :data:`FIXED`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import EXACT_NODES, left_out_flags, mean_ranks
 from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, Columns, Scorer
-from maskgae.evaluation.softmax_fit import softmax_weights
+from maskgae.evaluation.softmax_fit import LEAST_GAIN, MOST_STEPS, softmax_weights
 
 #: Weights of standardised columns where there are too few pairs to fit any: the mean of those
 #: fitted on Cora and on the citations of cora_ml, three and one splits.
@@ -146,11 +147,19 @@ class Queries:
     def count(self) -> int:
         return self.pair.numel()
 
-    def fitted(self, chosen: NDArray[np.int64]) -> Floats:
-        """The weights that rank the partners of some queries best, ``[c]``."""
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights that rank the partners of all queries best, ``[c]``."""
+        return self.fitted(slice(None))
+
+    def fitted(self, chosen: Any, start: Floats | None = None) -> Floats:
+        """The weights that rank the partners of some queries best, ``[c]``.
+
+        From a start that is near them they are found sooner; there is one best place.
+        """
         found, others, flags = (part[chosen] for part in (self.found, self.others, self.left_out))
         turned = None if self.turned is None else self.turned[chosen]
-        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned)
+        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned, start)
 
     def scorer(
         self, names: Sequence[str], places: list[int], few: bool, facts: Mapping[str, Any]
@@ -159,11 +168,13 @@ class Queries:
         chosen = tuple(names[place] for place in places)
         if few:
             weights = np.array([(FIXED | FIXED_LEVEL).get(name, 0.0) for name in chosen])
+        elif len(places) == len(names):
+            weights = self.weights
         else:
             turned = None if self.turned is None else self.turned[:, places]
             columns = {"found": self.found[:, places], "others": self.others[..., places]}
             part = replace(self, **columns, turned=turned)
-            weights = part.fitted(np.arange(self.count))
+            weights = part.fitted(slice(None), self.weights[places])
         mean, spread = (values[places].tolist() for values in (self.mean, self.spread))
         return Scorer(chosen, tuple(mean), tuple(spread), tuple(weights.tolist()), facts=facts)
 
@@ -182,7 +193,9 @@ class Queries:
         bare = np.zeros(self.found.shape[1])
         bare[0] = 1.0
         ways = list(zip(sides, reversed(sides), strict=True))
-        combined = [self.rank_mrr(self.fitted(one), other) * other.size for one, other in ways]
+        combined = [
+            self.rank_mrr(self.fitted(one, self.weights), other) * other.size for one, other in ways
+        ]
         figures = {"combined": sum(combined) / self.count}
         return figures | ({NETWORK: self.rank_mrr(bare, np.arange(self.count))} if network else {})
 
@@ -216,14 +229,26 @@ def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
     centre, scale = scores.mean(), scores.std() or 1.0
     units = (scores - centre) / scale
 
-    def value_and_gradient(line: Floats) -> tuple[float, Floats]:
-        odds = line[0] * units + line[1]
-        wrong = 1 / (1 + np.exp(-np.clip(odds, -500, 500))) - labels
-        loss = float((np.logaddexp(0, odds) - labels * odds).mean())
-        return loss, np.array([(wrong * units).mean(), wrong.mean()])
-
-    slope, intercept = _smallest(value_and_gradient, np.zeros(2))
+    # [2, n]: the loss is convex in two numbers, and Newton's steps go straight to its bottom
+    columns, line = np.stack([units, np.ones_like(units)]), np.zeros(2)
+    loss = np.log(2.0)
+    for _ in range(MOST_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(line @ columns, -500, 500)))
+        gradient = columns @ (chance - labels) / scores.size
+        curvature = (columns * (chance * (1 - chance))) @ columns.T / scores.size
+        step = np.linalg.solve(curvature + 1e-12 * np.eye(2), -gradient)
+        size, gain = 1.0, -float(gradient @ step)
+        while (new := _log_loss((line + size * step) @ columns, labels)) > loss and size > 1e-6:
+            size /= 2
+        line, loss = line + size * step, new
+        if gain < LEAST_GAIN:
+            break
+    slope, intercept = line
     return float(slope / scale), float(intercept - slope * centre / scale)
+
+
+def _log_loss(odds: Floats, labels: Floats) -> float:
+    return float((np.logaddexp(0, odds) - labels * odds).mean())
 
 
 def _candidate_columns(
@@ -254,11 +279,3 @@ def _mean_and_spread(others: Tensor, left_out: Tensor) -> tuple[Tensor, Tensor]:
     variance = (square - total.square() / max(1, count)) / max(1, count - 1)
     spread = variance.clamp(min=0).sqrt()
     return about + total / max(1, count), torch.where(spread > 0, spread, 1.0)
-
-
-def _smallest(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
-    """Where a function that gives its value and gradient is smallest, by L-BFGS."""
-    from scipy.optimize import minimize
-
-    best: Floats = minimize(function, start, jac=True, method="L-BFGS-B").x
-    return best

@@ -36,7 +36,12 @@ LEAST_GAIN, MOST_STEPS = 1e-9, 50
 
 
 def softmax_weights(
-    found: Tensor, others: Tensor, left_out: Tensor, decay: float, turned: Tensor | None = None
+    found: Tensor,
+    others: Tensor,
+    left_out: Tensor,
+    decay: float,
+    turned: Tensor | None = None,
+    start: Floats | None = None,
 ) -> Floats:
     """The weights under which partners stand highest among their candidates, ``[c]``.
 
@@ -46,6 +51,7 @@ def softmax_weights(
         left_out: which of them are none.
         decay: :math:`\\lambda`.
         turned: columns of the reverse of pairs less their own.
+        start: where to begin; at zero where it is ``None``.
 
     Shapes:
         - **found:** ``[Q, c]``
@@ -59,7 +65,7 @@ def softmax_weights(
     """
     arrays = (found.numpy(), others.numpy(), left_out.numpy())
     reverse = None if turned is None else turned.double().numpy()
-    weights = np.zeros(found.shape[1])
+    weights = np.zeros(found.shape[1]) if start is None else start
     loss, gradient, curvature = _derivatives(arrays, reverse, weights, decay)
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(curvature, -gradient)

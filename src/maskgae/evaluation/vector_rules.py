@@ -100,7 +100,7 @@ class SmoothedCosine:
         ways = (self._once_without, self._twice_without)
         scores: Scores = {}
         for name, table, without in zip(self.names, self.directions, ways, strict=True):
-            found = _by_chunk(pairs, partial(_dots, table))
+            found = _dots(table, pairs)
             found[along] = _by_chunk(pairs[:, along], partial(_cosines, without))
             scores[name] = found.double().numpy()
         return scores
@@ -148,8 +148,15 @@ class Spectral:
         return own / (self.root[u] * self.root[v])
 
 
-def _dots(table: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    return (table[u] * table[v]).sum(1)
+def _dots(table: Tensor, pairs: Tensor) -> Tensor:
+    """Inner products of the rows of pairs, ``[N, d], [2, P] -> [P]``."""
+    from maskgae.kernels.compiled import in_threads
+    from maskgae.kernels.products import row_dots
+
+    out, rows, (u, v) = torch.empty(pairs.shape[1]), table.numpy(), pairs.numpy()
+    found = out.numpy()
+    in_threads(lambda part: row_dots(rows, u[part], v[part], found[part]), u.size)
+    return out
 
 
 def _cosines(vectors: Callable[[Tensor, Tensor], Tensor], u: Tensor, v: Tensor) -> Tensor:

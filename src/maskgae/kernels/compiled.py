@@ -19,10 +19,19 @@ def compiled(function: F) -> F:
     It is kept beside the package or, where that cannot be written, in the user's cache folder;
     where neither can be, every process compiles its own.
     """
+    return _compiled(function)
+
+
+def compiled_sums(function: F) -> F:
+    """The same where sums may be taken in another order, so that many are taken at a time."""
+    return _compiled(function, fastmath={"reassoc", "contract"})
+
+
+def _compiled(function: F, **how: Any) -> F:
     try:
-        kept: F = njit(cache=True, nogil=True)(function)
+        kept: F = njit(cache=True, nogil=True, **how)(function)
     except RuntimeError:
-        kept = njit(nogil=True)(function)
+        kept = njit(nogil=True, **how)(function)
     return kept
 
 

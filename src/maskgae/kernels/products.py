@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maskgae.kernels.compiled import compiled
+from maskgae.kernels.compiled import compiled, compiled_sums
 
 
 @compiled
@@ -23,6 +23,16 @@ def multiply_rows(z: Any, u: Any, v: Any, drawn: Any, threshold: int, out: Any) 
             if drawn is not None:
                 value = value if drawn[pair, column] < threshold else np.float32(0)
             out[pair, column] = value
+
+
+@compiled_sums
+def row_dots(table: Any, u: Any, v: Any, out: Any) -> None:
+    """Inner products of rows, which are copied nowhere: ``[N, d], [P], [P] -> [P]``."""
+    for pair in range(u.size):
+        one, other, total = table[u[pair]], table[v[pair]], np.float32(0)
+        for column in range(one.size):
+            total += one[column] * other[column]
+        out[pair] = total
 
 
 @compiled

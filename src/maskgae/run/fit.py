@@ -263,6 +263,7 @@ class _Request:
             scorer=result.scorer,
             readout=task.readout(fitted),
             embedding=_embedded(fitted, task.graph, here),
+            test_scores=result.test_scores,
         )
         run.record = _record(run, result.outcome, self.holdout)
         return run

@@ -57,6 +57,7 @@ class Run:
         scorer: what scores a pair: the network alone, or combined with rules.
         readout: what turns layers and inputs into the embedding; the layers alone where ``None``.
         embedding: of every node, where it is known.
+        test_scores: what :meth:`test_scores` gives, where it is known.
         stored: where to read it from; else it is computed when it is asked for.
         folder: where the run is kept, if it is.
     """
@@ -73,6 +74,7 @@ class Run:
         scorer: Scorer | None = None,
         readout: Readout | None = None,
         embedding: NDArray[np.float32] | None = None,
+        test_scores: tuple[NDArray[Any], NDArray[Any]] | None = None,
         stored: Callable[[], NDArray[np.float32]] | None = None,
         folder: Path | None = None,
     ) -> None:
@@ -82,6 +84,7 @@ class Run:
         self.record = dict(record or {})
         self.scorer = scorer or Scorer.bare()
         self.readout, self.folder, self._stored = readout, folder, stored
+        self._test_scores = test_scores
         if embedding is not None:
             self.__dict__["embedding"] = embedding
 
@@ -180,8 +183,8 @@ class Run:
 
     def test_scores(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Probabilities of the test's edges and negative samples, as the test scored them."""
-        if self.split is None:
-            return None
+        if self._test_scores is not None or self.split is None:
+            return self._test_scores
         scores = self.scores_on(self.split.messages(self.settings.split.message_edges))
         parts = (self.split.test, self.split.test_negatives)
         positive, negative = (scores.probability(pairs).numpy() for pairs in parts)
