@@ -21,6 +21,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from torch import Tensor
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import ProbeConfig
+from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.data.labels import NodeSplit
 from maskgae.evaluation.metrics import classification_metrics
 
@@ -90,7 +92,8 @@ def _logistic(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    x = _spanned(_scaled(x))
+    frame = _Frame.of(x["train"])
+    train = frame.rows(x["train"])
     # From one penalty to the next, weaker one, the weights start where they were. The default
     # tolerance, 1e-4, stops after one step where the penalty is strong.
     model = LogisticRegression(warm_start=True, tol=1e-5, max_iter=20_000)
@@ -99,12 +102,12 @@ def _logistic(
         with warnings.catch_warnings():
             # What is left is a line search that ends at the precision of its numbers.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.set_params(C=penalty).fit(x["train"], y["train"])
-        accuracy = float((model.predict(x["val"]) == y["val"]).mean())
+            model.set_params(C=penalty).fit(train, y["train"])
+        accuracy = float((frame.predicted(model, x["val"]) == y["val"]).mean())
         if accuracy > best_accuracy:  # on ties the stronger penalty stays
             best, best_accuracy = copy.copy(model), accuracy
     assert best is not None
-    return best.predict(x["test"]), best_accuracy, float(best.C)
+    return frame.predicted(best, x["test"]), best_accuracy, float(best.C)
 
 
 def _adam(
@@ -163,49 +166,80 @@ def _labelled(nodes: Tensor, labels: NDArray[Any], part: str) -> NDArray[np.int6
 
 
 def _rows(embedding: Any, nodes: NDArray[np.int64]) -> Any:
-    """Some rows in float64, sparse where the embedding is."""
+    """Some rows, sparse where the embedding is."""
     if sp.issparse(embedding):
-        rows = sp.csr_array(sp.csr_array(embedding)[nodes], dtype=np.float64)
+        rows = sp.csr_array(sp.csr_array(embedding)[nodes])
         values = rows.data
     else:
         table = embedding.detach().cpu().numpy() if isinstance(embedding, Tensor) else embedding
-        rows = values = np.asarray(table)[nodes].astype(np.float64)
+        rows = values = np.asarray(table)[nodes]
     if not np.isfinite(values).all():
         raise RunError("the embedding has NaN or infinite entries: lower training.lr and run again")
     return rows
 
 
-def _scaled(x: Parts) -> Parts:
-    """All rows over the root mean square distance of the training rows from their centre.
+@dataclass(frozen=True)
+class _Frame:
+    """The coordinates in which a classifier is fitted; predictions need only its weights.
 
-    Dense rows are centred too; that only helps the solver, since the bias takes up any shift.
+    Rows are divided by the root mean square distance of the training rows from their centre. Dense
+    rows are centred too; that only helps the solver, since the bias takes up any shift. Where the
+    training rows are fewer than columns, they are written in the space that they span, in which
+    the penalised weights lie.
+
+    Shapes:
+        - **centre:** ``[D]``, zero for sparse rows
+        - **basis:** ``[D, n]``, or ``None`` for the columns as they are
     """
-    train = x["train"]
-    # [D]
-    centre = np.asarray(train.mean(axis=0)).reshape(-1)
-    if sp.issparse(train):
-        spread = (train.data**2).sum() / train.shape[0] - (centre**2).sum()
-    else:
-        x = {name: rows - centre for name, rows in x.items()}
-        spread = (x["train"] ** 2).sum() / train.shape[0]
-    scale = np.sqrt(spread) if spread > 0 else 1.0
-    return {name: rows / scale for name, rows in x.items()}
+
+    centre: NDArray[np.float64]
+    scale: float
+    basis: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, train: Any) -> _Frame:
+        train = train.astype(np.float64)
+        centre = np.asarray(train.mean(axis=0)).reshape(-1)
+        if sp.issparse(train):
+            spread = (train.data**2).sum() / train.shape[0] - (centre**2).sum()
+            centre = np.zeros_like(centre)
+        else:
+            train = train - centre
+            spread = (train**2).sum() / train.shape[0]
+        scale = float(np.sqrt(spread)) if spread > 0 else 1.0
+        return cls(centre, scale, _span(train / scale))
+
+    def rows(self, rows: Any) -> Any:
+        """Rows in these coordinates, ``[n, D]`` to ``[n, n]`` or as wide as they are."""
+        rows = rows.astype(np.float64)
+        moved = (rows if sp.issparse(rows) else rows - self.centre) / self.scale
+        return moved if self.basis is None else np.asarray(moved @ self.basis)
+
+    def predicted(self, model: Any, rows: Any) -> NDArray[Any]:
+        """The classes of rows as they came, by a model of rows in these coordinates, ``[n]``."""
+        own = copy.copy(model)
+        weights = model.coef_ if self.basis is None else model.coef_ @ self.basis.T
+        own.coef_ = weights / self.scale
+        own.intercept_ = model.intercept_ - own.coef_ @ self.centre
+        own.n_features_in_ = rows.shape[1]
+        size = max(1, CHUNK_NUMBERS // max(1, rows.shape[1]))
+        parts = (rows[start : start + size] for start in range(0, rows.shape[0], size))
+        return np.concatenate([own.predict(part.astype(np.float64)) for part in parts])
 
 
-def _spanned(x: Parts) -> Parts:
-    """All rows in the space that the training rows span, where these are fewer than columns.
+def _span(train: Any) -> NDArray[np.float64] | None:
+    """A basis of the space that rows span, ``[D, n]``; ``None`` where it saves nothing.
 
-    The penalised weights lie in that space, so predictions stay as they are.
+    That is where rows are no fewer than columns, or so sparse that they are cheaper as they are.
     """
-    count, width = x["train"].shape
-    if count >= width:
-        return x
-    left, lengths, _ = np.linalg.svd(_dense(x["train"] @ x["train"].T))
-    kept = lengths > 1e-12 * lengths[0]
-    if not kept.any():
-        return x
-    basis = x["train"].T @ (left[:, kept] / np.sqrt(lengths[kept]))
-    return {name: np.asarray(rows @ basis) for name, rows in x.items()}
+    count, width = train.shape
+    if count >= width or (sp.issparse(train) and 8 * train.nnz < count**2):
+        return None
+    lengths, left = np.linalg.eigh(_dense(train @ train.T))
+    kept = lengths > 1e-12 * lengths[-1]
+    if lengths[-1] <= 0:
+        return None
+    return np.asarray(train.T @ (left[:, kept] / np.sqrt(lengths[kept])))
 
 
 def _dense(rows: Any) -> NDArray[Any]:
