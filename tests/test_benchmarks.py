@@ -243,3 +243,16 @@ def test_a_plain_sampler_reaches_what_ours_does(load):
     assert reached[-1].tolist() == sorted(ours.nodes.tolist())
     few = plain(graph, visible.numpy(), seeds.numpy(), (2,), stream(0))[-1]
     assert seeds.numel() < len(few) <= 3 * seeds.numel()
+
+
+def test_waits_stand_by_way_and_by_part(load):
+    found = {"wall_s": 9.0, "cpu_s": 12.0, "threads": 2, "metrics": {"rank_hits@10": 0.5}}
+    quick = {**found, "parts": {"start": [2.0, 1.0], "page": [7.0, 11.0]}, "load": 0.5}
+    fit = {**found, "parts": {"start": [2.0, 1.0]}, "load": 9.0}
+    about = {"cpu": "a processor", "cores": 2, "torch": "2"}
+    graphs = {"Cora": {"edges": 5278, "quick": quick, "fit": fit}}
+    tables = load("waits").tables({"graphs": graphs, "machine": about, "date": "2026-11-18"})
+    assert "| Cora | 5,278 | 9 (50.0) | 12 (50.0) | – | – | – |" in tables["waits"]
+    assert "load up to 9" in tables["waits"]
+    assert "| Cora, fit --quick | 2.0 | 0.0 | 0.0 | 0.0 | 0.0 | 7.0 |" in tables["waits_parts"]
+    assert "| Cora, fit | 1.0 |" in tables["waits_parts"]
