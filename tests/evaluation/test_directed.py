@@ -15,6 +15,7 @@ from maskgae.data.splits import joined, split_links
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.directed_rules import Directed
 from maskgae.evaluation.ranking import full_rankings, left_out
+from maskgae.evaluation.scorer import Columns
 from maskgae.run import Run, fit, read
 from maskgae.store.ingest import ingest
 
@@ -72,6 +73,41 @@ def test_rules_tell_a_source_from_a_target_by_hand() -> None:
     assert found["forward_paths"] == pytest.approx([1 / 5])
     assert found["shared_targets"] == pytest.approx([1 / 5])
     assert found["directed_three_steps"] == pytest.approx([1 / 4 * 1 / 2])
+
+
+def test_what_speaks_for_the_reverse_is_the_rule_of_the_pair_turned_round() -> None:
+    graph, edge = random_citations(), np.zeros(60, np.bool_)
+    pairs = torch.from_numpy(np.random.default_rng(1).integers(40, size=(2, 60)))
+    pairs = pairs[:, ~graph.contains(pairs)]
+    found, back = (Directed(graph).pairs(each, edge) for each in (pairs, pairs.flip(0)))
+    for name, other in {
+        "source_in_degree": "in_degree",
+        "target_out_degree": "out_degree",
+        "backward_paths": "forward_paths",
+        "turned_three_steps": "directed_three_steps",
+    }.items():
+        np.testing.assert_allclose(found[name], back[other])
+
+
+def test_a_network_is_also_asked_for_the_pair_turned_round() -> None:
+    graph = random_citations()
+
+    class Numbers:
+        def pairs(self, pairs: torch.Tensor) -> torch.Tensor:
+            return pairs[0] * 100.0 + pairs[1]
+
+        def rows(self, nodes: torch.Tensor, incoming: bool = False) -> torch.Tensor:
+            every = torch.arange(40.0)
+            return nodes[:, None] + 100 * every if incoming else 100.0 * nodes[:, None] + every
+
+    columns = Columns.of(graph, Numbers())
+    assert columns.names[:2] == ("network", "network_reverse")
+    assert columns.pairs(torch.tensor([[3], [5]]))[0, :2].tolist() == [305, 503]
+    for incoming in (False, True):
+        rows = columns.rows(torch.tensor([3]), incoming)[0, 5, :2].tolist()
+        assert rows == ([503, 305] if incoming else [305, 503])
+    # A scorer from before the reverse was asked for.
+    assert Columns.of(graph, Numbers(), ["network", "in_degree"]).names == ("network", "in_degree")
 
 
 @pytest.mark.parametrize("incoming", [False, True])
@@ -134,6 +170,10 @@ def test_a_directed_fit_and_what_is_asked_of_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         again.score([(into["source"][0], into["target"][0])]), into["score"][:1], rtol=1e-4
     )
+    source, target = next((u, v) for u, v in edges if [v, u] not in edges)
+    assert again.why(target, source).source == target  # the way back is missing
+    with pytest.raises(InputError, match="linked already"):
+        again.why(source, target)
     with pytest.raises(InputError, match="--directed"):
         fit(read(path), {"training.epochs": 1}).links(incoming=True)
 

@@ -138,7 +138,9 @@ class ThreeSteps:
         first, last = start[order].numpy(), end[order].numpy()
         found, rows, leave = np.empty(order.numel()), compressed(self.csr), self.leave.numpy()
         in_threads(
-            lambda part: three_steps(*rows, leave, first[part], last[part], found[part]),
+            lambda part: three_steps(
+                rows, rows, rows, leave, leave, first[part], last[part], found[part]
+            ),
             order.numel(),
         )
         sums = torch.empty(order.numel(), dtype=torch.double)

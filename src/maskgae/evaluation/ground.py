@@ -23,12 +23,13 @@ from maskgae.data.graph import Graph
 from maskgae.data.pairs import pair_keys
 from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.calibration import calibration
+from maskgae.evaluation.directed_rules import OF_REVERSE
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
 from maskgae.evaluation.metrics import auc, link_metrics
 from maskgae.evaluation.outcome import Metrics
 from maskgae.evaluation.ranking import full_rankings
 from maskgae.evaluation.rules import has_triangles, link_heuristics
-from maskgae.evaluation.scorer import NETWORK, Columns, Scorer, combined_rules
+from maskgae.evaluation.scorer import NETWORKS, Columns, Scorer, combined_rules
 
 #: Above this many nodes no hard negatives are looked for: every end is compared with every node.
 HARD_NODES = 50_000
@@ -131,7 +132,8 @@ class Board:
     def _combined(self, columns: Tensor) -> dict[str, Tensor]:
         names = self.columns.names
         found = {name: scorer.of(names, columns) for name, scorer in self.scorers.items()}
-        alone = {name: columns[..., i] for i, name in enumerate(names) if name != NETWORK}
+        hidden = (*NETWORKS, *OF_REVERSE)
+        alone = {name: columns[..., i] for i, name in enumerate(names) if name not in hidden}
         return found | alone
 
 

@@ -36,7 +36,7 @@ from torch import Tensor
 
 from maskgae.base.display import ROW_NAMES
 from maskgae.data.graph import Graph
-from maskgae.evaluation.scorer import NETWORK, PairScorer
+from maskgae.evaluation.scorer import NETWORKS, PairScorer
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -45,7 +45,7 @@ NEIGHBOURS, PATHS, FEATURES = "shared neighbours", "paths of three steps", "shar
 
 #: What each column is evidence of; others stand for themselves.
 KINDS = {
-    NETWORK: "the network",
+    **dict.fromkeys(NETWORKS, "the network"),
     **dict.fromkeys(("common_neighbours", "adamic_adar", "resource_allocation"), NEIGHBOURS),
     "three_steps": PATHS,
     "feature_cosine": FEATURES,

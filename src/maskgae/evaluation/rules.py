@@ -111,7 +111,7 @@ class Rules:
         found: Scores = {}
         for rule in self.parts:
             found |= rule.pairs(pairs, edge)
-        return found
+        return {name: found[name] for name in self.names}
 
     def rows(self, nodes: Tensor, incoming: bool = False) -> Scores:
         """Scores of edges to all nodes, or from all, by rule, ``[n] -> [n, N]`` each, in 32 bits.
@@ -141,7 +141,7 @@ class Rules:
             if asked & set(kind.names):
                 yield kind(graph)
         if asked & set(Directed.names):
-            yield Directed(graph)
+            yield Directed(graph, self.names)
         if graph.features is not None and asked & set(FeatureCosine.names):
             yield FeatureCosine(graph.features)
         if graph.features is not None and asked & set(SmoothedCosine.names):

@@ -7,8 +7,9 @@ With the columns :math:`x_c(u, v)` of a pair, their means :math:`\mu_c` and spre
 
     s(u, v) = \sum_c w_c \frac{x_c(u, v) - \mu_c}{\sigma_c},
 
-symmetric, since every column is. :mod:`~maskgae.evaluation.scorer_fit` says where the weights come
-from.
+symmetric where every column is; in a directed graph what differs between a pair and its reverse
+stands there for both, each with a weight of its own.
+:mod:`~maskgae.evaluation.scorer_fit` says where the weights come from.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from maskgae.evaluation.method import PairScores, row_scores
 from maskgae.evaluation.rules import Rules, default_rules, has_triangles
 
 NETWORK = "network"
+#: The network's logit of the pair turned round, in a directed graph.
+REVERSE = "network_reverse"
+NETWORKS = (NETWORK, REVERSE)
 
 #: What a rule is put through, so that a few large counts do not outweigh all others.
 TRANSFORMS: dict[str, Callable[[Any], Any]] = {
@@ -41,10 +45,14 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "pagerank": np.sqrt,
     "in_degree": np.log1p,
     "out_degree": np.log1p,
+    "source_in_degree": np.log1p,
+    "target_out_degree": np.log1p,
     "forward_paths": np.sqrt,
+    "backward_paths": np.sqrt,
     "shared_targets": np.sqrt,
     "shared_sources": np.sqrt,
     "directed_three_steps": np.sqrt,
+    "turned_three_steps": np.sqrt,
 }
 #: The chance to come by three steps from one side to the other varies by powers of ten, and so
 #: does the worth of a suggestion: with logarithms the degrees weigh it as exponents (RP3-beta).
@@ -77,10 +85,12 @@ class Columns:
     Args:
         rules: the rules on the message graph.
         network: the network on the same graph, or ``None`` for the rules alone.
+        reverse: whether it is also asked for the pair turned round.
     """
 
     rules: Rules
     network: PairScores | None = None
+    reverse: bool = False
 
     @classmethod
     def of(
@@ -89,29 +99,37 @@ class Columns:
         """The columns that are combined on a graph, or those that a scorer names."""
         if names is None:
             names = combined_rules(graph)
-        wanted = [name for name in names if name != NETWORK]
-        return cls(Rules(graph, wanted), network)
+        wanted = [name for name in names if name not in NETWORKS]
+        # A scorer names the network; one from before its reverse was asked for, that alone.
+        reverse = REVERSE in names if NETWORK in names else graph.directed
+        return cls(Rules(graph, wanted), network, reverse and network is not None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (NETWORK, *self.rules.names) if self.network is not None else self.rules.names
+        if self.network is None:
+            return self.rules.names
+        return (*(NETWORKS if self.reverse else (NETWORK,)), *self.rules.names)
 
     def pairs(self, pairs: Tensor) -> Tensor:
         """``[2, P] -> [P, c]``"""
-        logits = None if self.network is None else self.network.pairs(pairs)
+        logits = [] if self.network is None else [self.network.pairs(pairs)]
+        if self.network is not None and self.reverse:
+            logits.append(self.network.pairs(pairs.flip(0)))
         return self._stacked(self.rules.pairs(pairs), logits)
 
     def rows(self, nodes: Tensor, incoming: bool = False) -> Tensor:
         """``[n] -> [n, N, c]``"""
-        logits = None if self.network is None else row_scores(self.network, nodes, incoming)
+        ways = [] if self.network is None else [incoming]
+        ways += [not incoming] if self.reverse else []
+        logits = [row_scores(self.network, nodes, way) for way in ways if self.network is not None]
         return self._stacked(self.rules.rows(nodes, incoming), logits)
 
     @property
     def _transforms(self) -> Mapping[str, Callable[[Any], Any]]:
         return TRANSFORMS if has_triangles(self.rules.graph) else OF_SIDES
 
-    def _stacked(self, found: Mapping[str, Floats], logits: Tensor | None) -> Tensor:
-        parts = [] if logits is None else [logits.cpu().float()]
+    def _stacked(self, found: Mapping[str, Floats], logits: Sequence[Tensor]) -> Tensor:
+        parts = [each.cpu().float() for each in logits]
         for name, values in found.items():
             transformed = self._transforms.get(name, np.asarray)(values)
             parts.append(torch.from_numpy(transformed).float())

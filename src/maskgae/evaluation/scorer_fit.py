@@ -33,8 +33,13 @@ from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import EXACT_NODES, left_out_flags, mean_ranks
+<<<<<<< HEAD
 from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, Columns, Scorer
 from maskgae.evaluation.softmax_fit import LEAST_GAIN, MOST_STEPS, softmax_weights
+=======
+from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, NETWORKS, Columns, Scorer
+from maskgae.evaluation.softmax_fit import softmax_weights
+>>>>>>> 41b456e (Weigh a directed pair and its reverse apart; compile the rules of directions)
 
 #: Weights of standardised columns where there are too few pairs to fit any: the mean of those
 #: fitted on Cora and on the citations of cora_ml, three and one splits.
@@ -51,8 +56,8 @@ FIXED = {
 #: That of a directed graph's levels: on cora_ml and polblogs with directions, one split each.
 FIXED_LEVEL = {"level_gap": 0.39}
 LEAST_PAIRS = 100
-#: Ends that the weights are fitted on, at most.
-QUERIES = 600
+#: Ends that the weights are fitted on, at most, and pairs that are told from their reverse.
+QUERIES, TURNED_PAIRS = 600, 2**13
 WEIGHT_DECAY = 1e-3
 #: Numbers that hold the columns of all candidates of all queries, 256 MB in float32.
 MOST_NUMBERS = 2**26
@@ -86,7 +91,7 @@ def fit_scorers(
         facts["fixed"] = True
     else:
         facts |= queries.cross_fitted(stream.at("halves"), NETWORK in names)
-    own = [place for place, name in enumerate(names) if name != NETWORK]
+    own = [place for place, name in enumerate(names) if name not in NETWORKS]
     if NETWORK not in names:
         alone = calibrated(queries.scorer(names, own, few, facts), columns, validation)
         return alone, alone
@@ -107,8 +112,8 @@ class Queries:
         - **others:** ``[Q, C, c]``, columns of the candidates
         - **left_out:** ``[Q, C]`` bool, those that are none
         - **mean**, **spread:** ``[c]``
-        - **turned:** ``[Q, c]``, columns of the pair turned round, less its own; of a directed
-          graph, and zeros where it goes both ways
+        - **turned:** ``[T, c]``, of a directed graph, columns of pairs turned round less their own
+        - **turned_pair:** ``[T]``, which pairs these are
     """
 
     pair: Tensor
@@ -118,6 +123,7 @@ class Queries:
     mean: Tensor
     spread: Tensor
     turned: Tensor | None = None
+    turned_pair: Tensor | None = None
 
     @classmethod
     def of(cls, columns: Columns, pairs: Tensor, known: Graph, stream: Stream) -> Queries:
@@ -128,7 +134,8 @@ class Queries:
             drawn = torch.randperm(nodes, generator=stream.at("candidates").torch())
             candidates = drawn[: MOST_NUMBERS // (QUERIES * width)].sort().values
         most = max(1, min(QUERIES, MOST_NUMBERS // (candidates.numel() * width)) // 2)
-        order = torch.randperm(pairs.shape[1], generator=stream.at("queries").torch())[:most]
+        every = torch.randperm(pairs.shape[1], generator=stream.at("queries").torch())
+        order = every[:most]
         asked = torch.cat([pairs[:, order], pairs[:, order].flip(0)], dim=1)
         incoming = (torch.arange(2 * order.numel()) >= order.numel()) & known.directed
         others = _candidate_columns(columns, asked[0], candidates, incoming)
@@ -137,11 +144,14 @@ class Queries:
         others.sub_(mean.float()).div_(spread.float())
         ends = torch.where(incoming, asked.flip(0), asked)
         found = (columns.pairs(ends) - mean.float()) / spread.float()
-        turned = None
-        if known.directed:
-            back = (columns.pairs(ends.flip(0)) - mean.float()) / spread.float()
-            turned = (back - found) * (~known.has(ends.flip(0))).unsqueeze(1)
-        return cls(order.repeat(2), found, others, flags, mean, spread, turned)
+        parts = (order.repeat(2), found, others, flags, mean, spread)
+        if not known.directed:
+            return cls(*parts)
+        one_way = every[:TURNED_PAIRS]
+        one_way = one_way[~known.has(pairs[:, one_way].flip(0))]
+        ahead = pairs[:, one_way]
+        turned = (columns.pairs(ahead.flip(0)) - columns.pairs(ahead)) / spread.float()
+        return cls(*parts, turned, one_way)
 
     @property
     def count(self) -> int:
@@ -158,8 +168,17 @@ class Queries:
         From a start that is near them they are found sooner; there is one best place.
         """
         found, others, flags = (part[chosen] for part in (self.found, self.others, self.left_out))
+<<<<<<< HEAD
         turned = None if self.turned is None else self.turned[chosen]
         return softmax_weights(found, others, flags, WEIGHT_DECAY, turned, start)
+=======
+        turned = self.turned
+        if turned is not None and self.turned_pair is not None:  # none of the queries left out
+            left = torch.ones(self.count, dtype=torch.bool)
+            left[chosen] = False
+            turned = turned[~torch.isin(self.turned_pair, self.pair[left])]
+        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned)
+>>>>>>> 41b456e (Weigh a directed pair and its reverse apart; compile the rules of directions)
 
     def scorer(
         self, names: Sequence[str], places: list[int], few: bool, facts: Mapping[str, Any]

@@ -8,8 +8,8 @@ its candidates, the weights minimise
     \frac{1}{Q} \sum_q \left(\log \sum_{i \ge 0} e^{w^\top x_{qi}} - w^\top x_{q0}\right)
     + \frac{\lambda}{2} |w|^2,
 
-and, where pairs are told from their reverse, the mean of :math:`\log(1 + e^{w^\top t_q})` beside
-it, with :math:`t_q` the columns of the reverse less those of the pair.
+and, where pairs are told from their reverse, the mean of :math:`\log(1 + e^{w^\top t})` beside
+it, with :math:`t` the columns of the reverse less those of the pair.
 
 Columns are few and alike, so the curvature is small to keep and saves nine in ten evaluations of a
 method that only follows the gradient.
@@ -57,7 +57,7 @@ def softmax_weights(
         - **found:** ``[Q, c]``
         - **others:** ``[Q, C, c]``
         - **left_out:** ``[Q, C]`` bool
-        - **turned:** ``[Q, c]``
+        - **turned:** ``[T, c]``
 
     >>> found, others = torch.tensor([[1.0], [0.0]]), torch.tensor([[[0.0]], [[1.0]]])
     >>> softmax_weights(found, others, torch.zeros(2, 1, dtype=torch.bool), 0.1).tolist()
@@ -104,8 +104,8 @@ def _derivatives(
     curvature = lower + np.tril(lower, -1).T + decay * np.eye(width)
     loss = sum(losses) / count + decay / 2 * float(weights @ weights)
     gradient = sum(gradients) / count + decay * weights
-    if turned is not None:
-        gap = turned @ weights
+    if turned is not None and len(turned):
+        count, gap = len(turned), turned @ weights
         chance = 1 / (1 + np.exp(-gap))
         loss += float(np.logaddexp(0, gap).mean())
         gradient = gradient + chance @ turned / count

@@ -89,11 +89,74 @@ def add_two_steps(indptr: Any, indices: Any, worth: Any, nodes: Any, out: Any) -
 
 
 @compiled
-def three_steps(indptr: Any, indices: Any, leave: Any, start: Any, end: Any, sums: Any) -> None:
-    r""":math:`\sum 1 / (d_a d_b)` over the paths :math:`u a b v`: ``[N], [P], [P] -> [P]``.
+def shared_worth(
+    indptr: Any,
+    indices: Any,
+    other_indptr: Any,
+    other_indices: Any,
+    worth: Any,
+    u: Any,
+    v: Any,
+    out: Any,
+) -> None:
+    """Worths of the columns that a row of one matrix shares with one of another: ``[P] -> [P]``."""
+    for pair in range(u.size):
+        place, end = indptr[u[pair]], indptr[u[pair] + 1]
+        other, other_end = other_indptr[v[pair]], other_indptr[v[pair] + 1]
+        long = end - place > LONGER * (other_end - other)
+        other_long = other_end - other > LONGER * (end - place)
+        total = 0.0
+        while place < end and other < other_end:
+            one, two = indices[place], other_indices[other]
+            if one == two:
+                total += worth[one]
+                place += 1
+                other += 1
+            elif one < two:
+                place = first_from(indices, place, end, two) if long else place + 1
+            else:
+                other = (
+                    first_from(other_indices, other, other_end, one) if other_long else other + 1
+                )
+        out[pair] = total
+
+
+@compiled
+def add_step(indptr: Any, indices: Any, worth: Any, at: Any, out: Any) -> None:
+    """One step further along the entries of rows: ``[N], [n, N] -> [n, N]``.
+
+    What lies on a node goes to each of its columns, times the node's worth.
+    """
+    for row in range(at.shape[0]):
+        for node in range(at.shape[1]):
+            if at[row, node] == 0:
+                continue
+            value = at[row, node] * worth[node]
+            for entry in range(indptr[node], indptr[node + 1]):
+                out[row, indices[entry]] += value
+
+
+@compiled
+def three_steps(
+    first: Any, second: Any, last: Any, leave: Any, arrive: Any, start: Any, end: Any, sums: Any
+) -> None:
+    r""":math:`\sum l_a r_b` over the paths :math:`u a b v`: ``[N], [N], [P], [P] -> [P]``.
 
     Pairs that follow each other and start at the same node share the walk of two steps.
+
+    Args:
+        first: compressed rows, ``indptr`` and ``indices``, of the step from :math:`u` to :math:`a`.
+        second: of that from :math:`a` to :math:`b`.
+        last: of that from :math:`v` back to :math:`b`.
+        leave: :math:`l`.
+        arrive: :math:`r`.
+        start: :math:`u`.
+        end: :math:`v`.
+        sums: what is filled.
     """
+    indptr, indices = first
+    middle_indptr, middle_indices = second
+    last_indptr, last_indices = last
     at = np.zeros(indptr.size - 1)
     reached = np.empty(indptr.size - 1, np.int64)
     count, here = 0, -1
@@ -104,13 +167,13 @@ def three_steps(indptr: Any, indices: Any, leave: Any, start: Any, end: Any, sum
             count, here = 0, start[pair]
             for entry in range(indptr[here], indptr[here + 1]):
                 middle = indices[entry]
-                for second in range(indptr[middle], indptr[middle + 1]):
-                    node = indices[second]
+                for other in range(middle_indptr[middle], middle_indptr[middle + 1]):
+                    node = middle_indices[other]
                     if at[node] == 0:
                         reached[count] = node
                         count += 1
                     at[node] += leave[middle]
         total = 0.0
-        for entry in range(indptr[end[pair]], indptr[end[pair] + 1]):
-            total += at[indices[entry]] * leave[indices[entry]]
+        for entry in range(last_indptr[end[pair]], last_indptr[end[pair] + 1]):
+            total += at[last_indices[entry]] * arrive[last_indices[entry]]
         sums[pair] = total

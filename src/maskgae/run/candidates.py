@@ -168,9 +168,11 @@ def _of_ways(graph: Graph, slopes: dict[str, float], incoming: bool) -> NDArray[
     """What a directed scorer says of one end alone: its degree and how far down it lies."""
     out, into = graph.arcs.degrees
     level = slopes.get("level_gap", 0.0) * graph.arcs.levels
+    one, other = "in_degree", "target_out_degree"
     if incoming:
-        return slopes.get("out_degree", 0.0) * np.log1p(out) - level
-    return slopes.get("in_degree", 0.0) * np.log1p(into) + level
+        one, other = "source_in_degree", "out_degree"
+    own = slopes.get(one, 0.0) * np.log1p(into) + slopes.get(other, 0.0) * np.log1p(out)
+    return own - level if incoming else own + level
 
 
 def _joined(scores: PairScores, slopes: dict[str, float], z: Tensor) -> Tensor:

@@ -58,7 +58,7 @@ def why(run: Run, source: Any, target: Any) -> Why:
     pair = torch.from_numpy(run.source.numbers([source, target])).view(2, 1)
     if pair[0] == pair[1]:
         raise InputError(f"a link joins two nodes, not {source!r} with itself: give another name")
-    if run.graph.contains(pair).item():
+    if run.graph.has(pair).item():
         raise InputError(
             f"{source!r} and {target!r} are linked already, and why is about missing links: "
             "give a pair that 'maskgae links' lists"
