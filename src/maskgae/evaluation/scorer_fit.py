@@ -33,13 +33,8 @@ from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import EXACT_NODES, left_out_flags, mean_ranks
-<<<<<<< HEAD
-from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, Columns, Scorer
-from maskgae.evaluation.softmax_fit import LEAST_GAIN, MOST_STEPS, softmax_weights
-=======
 from maskgae.evaluation.scorer import BLOCK_NUMBERS, NETWORK, NETWORKS, Columns, Scorer
-from maskgae.evaluation.softmax_fit import softmax_weights
->>>>>>> 41b456e (Weigh a directed pair and its reverse apart; compile the rules of directions)
+from maskgae.evaluation.softmax_fit import LEAST_GAIN, MOST_STEPS, softmax_weights
 
 #: Weights of standardised columns where there are too few pairs to fit any: the mean of those
 #: fitted on Cora and on the citations of cora_ml, three and one splits.
@@ -168,17 +163,12 @@ class Queries:
         From a start that is near them they are found sooner; there is one best place.
         """
         found, others, flags = (part[chosen] for part in (self.found, self.others, self.left_out))
-<<<<<<< HEAD
-        turned = None if self.turned is None else self.turned[chosen]
-        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned, start)
-=======
         turned = self.turned
         if turned is not None and self.turned_pair is not None:  # none of the queries left out
             left = torch.ones(self.count, dtype=torch.bool)
             left[chosen] = False
             turned = turned[~torch.isin(self.turned_pair, self.pair[left])]
-        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned)
->>>>>>> 41b456e (Weigh a directed pair and its reverse apart; compile the rules of directions)
+        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned, start)
 
     def scorer(
         self, names: Sequence[str], places: list[int], few: bool, facts: Mapping[str, Any]
