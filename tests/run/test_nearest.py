@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import maskgae
 from maskgae import InputError
+from maskgae.cli import app
+from maskgae.datasets.generated import generate
 from maskgae.run import nearest
 from maskgae.run.nearest import Nearest
 
@@ -63,6 +68,30 @@ def test_without_the_library_all_are_compared(
     monkeypatch.setattr(nearest, "EXACT_COSINES", 0)
     monkeypatch.setattr(nearest, "find_spec", lambda name: None)
     assert not Nearest(many, asked=2000).indexed
+
+
+@pytest.mark.parametrize("verb", [("similar", "3"), ("links", "--node", "3")])
+def test_an_index_that_was_asked_for_and_is_missing_is_told(
+    verb: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maskgae.fit(generate(60, 200, seed=0), {"training.epochs": 1}, folder=tmp_path / "run")
+    out = ("--out", str(tmp_path / "links.csv")) if verb[0] == "links" else ()
+    words = [verb[0], str(tmp_path / "run"), *verb[1:], "--threads", "1", *out]
+    monkeypatch.setitem(sys.modules, "usearch.index", None)
+    refused = CliRunner().invoke(app, [*words, "--index"]).exception
+    assert isinstance(refused, InputError) and "pip install 'maskgae[index]'" in str(refused)
+    assert not (tmp_path / "links.csv").exists()
+    assert CliRunner().invoke(app, words).exit_code == 0, "nobody has asked for it"
+
+
+def test_a_small_graph_is_searched_by_an_index_on_request() -> None:
+    pytest.importorskip("usearch")
+    run = maskgae.fit(generate(60, 200, seed=0), {"training.epochs": 1})
+    assert run.similar(3, index=True)["target"].tolist() == run.similar(3)["target"].tolist()
+    assert run.link_recall(nodes=3) is None
+    recall = run.link_recall(nodes=3, index=True)
+    assert recall is not None and recall.share > 0.9
+    assert run.links(nodes=3, index=True)["target"].size == 10
 
 
 def test_a_run_names_the_most_similar_nodes() -> None:

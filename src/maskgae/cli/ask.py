@@ -9,7 +9,7 @@ import typer
 from maskgae.base.files import check_readable
 from maskgae.cli.answers import show_similar, show_why
 from maskgae.cli.app import app
-from maskgae.cli.options import Threads
+from maskgae.cli.options import Index, Threads
 from maskgae.cli.own import RunFolder, opened
 
 
@@ -18,11 +18,12 @@ def similar(
     run: RunFolder,
     node: Annotated[str, typer.Argument(help="A node.", metavar="NODE")],
     top: Annotated[int, typer.Option(help="How many, at most.", min=1, metavar="N")] = 10,
+    index: Index = False,
     threads: Threads = 0,
 ) -> None:
     """List the nodes whose embeddings point most the same way."""
     check_readable(run)
-    show_similar(opened(run, None, threads).similar(node, top))
+    show_similar(opened(run, None, threads).similar(node, top, index))
 
 
 @app.command()

@@ -48,6 +48,13 @@ Threads = Annotated[
         help="CPU threads; 0: all that are available.", min=0, max=MOST_THREADS, metavar="N"
     ),
 ]
+Index = Annotated[
+    bool,
+    typer.Option(
+        "--index",
+        help="Look for near embeddings by an index, on small graphs too: needs 'maskgae[index]'.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results only.")]
 JsonFile = Annotated[
     Path | None, typer.Option("--json", help="Write the record to this file.", metavar="FILE")

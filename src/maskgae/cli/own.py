@@ -20,6 +20,7 @@ from maskgae.cli.options import (
     CheckpointEvery,
     ConfigFile,
     Device,
+    Index,
     JsonFile,
     MaskKind,
     PresetName,
@@ -281,6 +282,7 @@ def links(
             metavar="TYPE TYPE",
         ),
     ] = None,
+    index: Index = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     threads: Threads = 0,
 ) -> None:
@@ -288,12 +290,12 @@ def links(
     check_readable(run, nodes_from)
     saved = opened(run, out, threads)
     asked = _asked(node, nodes_from)
-    found = saved.links(top, asked, incoming, between)
+    found = saved.links(top, asked, incoming, between, index)
     if out is None:
         show_links(saved, found)
     else:
         _write_scores(saved, out, found, "links", spreadsheet_safe)
-    show_recall(saved, saved.link_recall(top, asked, incoming))
+    show_recall(saved, saved.link_recall(top, asked, incoming, index))
 
 
 def _asked(nodes: list[str] | None, listed: Path | None) -> list[Any] | None:

@@ -72,10 +72,17 @@ class Candidates:
         graph: its edges are no candidates.
         asked: how many nodes will be asked about; of few an index is not worth its making.
         incoming: of a directed graph, whether links to the nodes are asked for.
+        index: whether similar vectors are looked for by an index in any case.
     """
 
     def __init__(
-        self, scores: PairScores, z: Tensor, graph: Graph, asked: int, incoming: bool = False
+        self,
+        scores: PairScores,
+        z: Tensor,
+        graph: Graph,
+        asked: int,
+        incoming: bool = False,
+        index: bool = False,
     ) -> None:
         slopes = _slopes(scores)
         self.graph, self.incoming = graph, incoming
@@ -83,7 +90,7 @@ class Candidates:
         by_itself = torch.from_numpy(self.walks.ends[:, 2])
         self.leaders = by_itself.topk(min(LEADERS, graph.num_nodes)).indices
         self.vectors = _leading(_joined(scores, slopes, z))
-        self.pools = list(_pools(self.vectors, graph, asked))
+        self.pools = list(_pools(self.vectors, graph, asked, index))
 
     @property
     def indexed(self) -> bool:
@@ -206,11 +213,11 @@ def _leading(vectors: Tensor) -> Tensor:
     return vectors @ directions[:, -WIDTH:].float()
 
 
-def _pools(vectors: Tensor, graph: Graph, asked: int) -> Iterator[Pool]:
+def _pools(vectors: Tensor, graph: Graph, asked: int, index: bool) -> Iterator[Pool]:
     """All nodes in one pool, or those of each type."""
     if graph.types is None:
-        yield Pool(torch.arange(graph.num_nodes), Nearest(vectors, asked))
+        yield Pool(torch.arange(graph.num_nodes), Nearest(vectors, asked, index))
         return
     for kind in range(graph.types.count):
         members = (graph.types.codes == kind).nonzero().squeeze(1)
-        yield Pool(members, Nearest(vectors[members], asked))
+        yield Pool(members, Nearest(vectors[members], asked, index))

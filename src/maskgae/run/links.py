@@ -68,27 +68,31 @@ class LinkSearch:
 
     def __init__(self, scores: PairScores, z: Tensor, graph: Graph) -> None:
         self.scores, self.z, self.graph = scores, z, graph
-        self._last: tuple[tuple[int, bool], Candidates] | None = None
+        self._last: tuple[tuple[int, bool, bool], Candidates] | None = None
 
-    def links(self, top: int, nodes: Tensor | None = None, incoming: bool = False) -> Links:
-        """The best missing links of each node, see :func:`missing_links`."""
-        where = self._candidates(nodes, incoming)
+    def links(
+        self, top: int, nodes: Tensor | None = None, incoming: bool = False, index: bool = False
+    ) -> Links:
+        """The best missing links of each node, see :func:`missing_links`.
+
+        With ``index`` they are looked for among candidates, of small graphs too.
+        """
+        where = self._candidates(nodes, incoming, index)
         return missing_links(self.scores, self.graph, top, nodes, where, incoming)
 
     def recall(
-        self, top: int, nodes: Tensor | None = None, incoming: bool = False
+        self, top: int, nodes: Tensor | None = None, incoming: bool = False, index: bool = False
     ) -> Recall | None:
         """What share of the best links is among the candidates, where there are any."""
-        where = self._candidates(nodes, incoming)
+        where = self._candidates(nodes, incoming, index)
         return measured_recall(self.scores, self.graph, where, top) if where else None
 
-    def _candidates(self, nodes: Tensor | None, incoming: bool) -> Candidates | None:
-        if self.graph.num_nodes**2 <= EXACT_PAIRS:
+    def _candidates(self, nodes: Tensor | None, incoming: bool, index: bool) -> Candidates | None:
+        if not index and self.graph.num_nodes**2 <= EXACT_PAIRS:
             return None
-        asked = self.graph.num_nodes if nodes is None else nodes.numel()
-        if self._last is None or self._last[0] != (asked, incoming):
-            found = Candidates(self.scores, self.z, self.graph, asked, incoming)
-            self._last = (asked, incoming), found
+        key = self.graph.num_nodes if nodes is None else nodes.numel(), incoming, index
+        if self._last is None or self._last[0] != key:
+            self._last = key, Candidates(self.scores, self.z, self.graph, *key)
         return self._last[1]
 
 

@@ -2,7 +2,7 @@
 
 The index is usearch's graph of near neighbours (HNSW, Malkov and Yashunin 2018). It is approximate
 and takes about as long to make as a few tenths of all comparisons; without usearch, all vectors are
-compared.
+compared, unless the index was asked for.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ class Nearest:
     Args:
         vectors: one for each node, ``[N, d]``.
         asked: how many nodes will be asked about; of few an index is not worth its making.
+        index: whether one is made in any case.
 
     >>> table = Nearest(torch.tensor([[1.0, 0.0], [2.0, 0.1], [0.0, 3.0]]), asked=1)
     >>> table.search(torch.tensor([0]), 2).nodes.tolist(), table.indexed
     ([[1, 2]], False)
     """
 
-    def __init__(self, vectors: Tensor, asked: int) -> None:
+    def __init__(self, vectors: Tensor, asked: int, index: bool = False) -> None:
         self.vectors = F.normalize(vectors.float(), dim=1)
         self.index, cosines = None, asked * vectors.shape[0]
-        if cosines > EXACT_COSINES and find_spec("usearch") is not None:
+        if index or (cosines > EXACT_COSINES and find_spec("usearch") is not None):
             self.index = _made(self.vectors)
         elif cosines > MOST_COSINES:
             raise InputError(
@@ -83,8 +84,13 @@ def _compared(vectors: Tensor, asked: Tensor, count: int) -> Near:
 
 
 def _made(vectors: Tensor) -> Any:
-    from usearch.index import Index
-
+    try:
+        from usearch.index import Index
+    except ImportError as error:
+        raise InputError(
+            f"an index needs usearch, which cannot be imported ({error}): pip install "
+            "'maskgae[index]', or leave out --index"
+        ) from None
     index = Index(ndim=vectors.shape[1], metric="cos", dtype="bf16", expansion_add=ADDED)
     index.expansion_search = ASKED
     keys = torch.arange(vectors.shape[0]).numpy()
@@ -94,7 +100,9 @@ def _made(vectors: Tensor) -> Any:
 
 def _found(index: Any, vectors: Tensor, count: int) -> Near:
     found = index.search(vectors.numpy(), count, threads=torch.get_num_threads())
-    return Near(torch.from_numpy(found.keys.astype("int64")), 1 - torch.from_numpy(found.distances))
+    # of one vector usearch gives one row without its place
+    keys, distances = (part.reshape(len(vectors), -1) for part in (found.keys, found.distances))
+    return Near(torch.from_numpy(keys.astype("int64")), 1 - torch.from_numpy(distances))
 
 
 def _without_itself(nodes: Tensor, near: Tensor, cosines: Tensor) -> Near:

@@ -212,6 +212,7 @@ class Run:
         nodes: Any = None,
         incoming: bool = False,
         between: tuple[str, str] | None = None,
+        index: bool = False,
     ) -> dict[str, NDArray[Any]]:
         """The highest-scored missing links of each node, best first.
 
@@ -224,6 +225,8 @@ class Run:
             incoming: of a directed graph, links to each node instead of from it.
             between: the types of the ends, first that of the source; any that edges join where it
                 is ``None``.
+            index: look among candidates, found by an index, of a small graph too; it needs
+                ``maskgae[index]``.
 
         Returns:
             Columns ``source``, ``target`` and ``score``; the score is the decoder's probability,
@@ -239,7 +242,7 @@ class Run:
             narrow = self.graph.between(*between)
             asked = _of_type(narrow, asked, between[1] if incoming else between[0])
             search = LinkSearch(self.pair_scores, self.z, narrow)
-        found = search.links(top, asked, incoming)
+        found = search.links(top, asked, incoming, index)
         return {
             "source": self.ids[found.source.numpy()],
             "target": self.ids[found.target.numpy()],
@@ -247,7 +250,7 @@ class Run:
         }
 
     def link_recall(
-        self, top: int = 10, nodes: Any = None, incoming: bool = False
+        self, top: int = 10, nodes: Any = None, incoming: bool = False, index: bool = False
     ) -> Recall | None:
         """What share of the best links the candidates of :meth:`links` hold, where it uses them.
 
@@ -255,7 +258,7 @@ class Run:
         those of :meth:`links`.
         """
         asked = None if nodes is None else self._numbers(nodes)
-        return self.search.recall(top, asked, incoming)
+        return self.search.recall(top, asked, incoming, index)
 
     def score(self, pairs: Any) -> NDArray[np.float32]:
         """Probabilities of given pairs of names, ``[P, 2] -> [P]``."""
@@ -265,19 +268,20 @@ class Run:
         numbers = self.source.numbers(ends).reshape(-1, 2).T.copy()
         return self.pair_scores.probability(torch.from_numpy(numbers)).float().numpy()
 
-    def similar(self, nodes: Any, top: int = 10) -> dict[str, NDArray[Any]]:
+    def similar(self, nodes: Any, top: int = 10, index: bool = False) -> dict[str, NDArray[Any]]:
         """The nodes whose embeddings point most the same way, the nearest first.
 
         Args:
             nodes: names of the nodes to ask about, or one.
             top: how many for each, at most.
+            index: ask an index, which needs ``maskgae[index]``, even about few nodes.
 
         Returns:
             Columns ``source``, ``target`` and ``cosine``.
         """
         check_top(top)
         asked = self._numbers(nodes)
-        table = Nearest(torch.from_numpy(self.embedding), asked.numel())
+        table = Nearest(torch.from_numpy(self.embedding), asked.numel(), index)
         near = table.search(asked, int(top))
         return {
             "source": np.repeat(self.ids[asked.numpy()], near.nodes.shape[1]),
