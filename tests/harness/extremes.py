@@ -9,12 +9,14 @@ import argparse
 import itertools
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from tests.harness.calls import Call, Ended, call, warm_up
 from tests.harness.figures import keep
+from tests.harness.folders import outcome
 
 #: Seconds and megabytes that no command on any of them may take.
 SECONDS, MEGABYTES = 600, 2500
@@ -129,7 +131,7 @@ VERBS = (
     "report RUN --threads 1",
     "ingest EDGES NODES --out STORE --verify --quiet",
     "fit STORE --out FROM --set training.epochs=1 --threads 1 --quiet",
-    "fit EDGES NODES --out QUICK --quick --holdout 0 --threads 1 --quiet",
+    "fit EDGES NODES --out QUICK --quick --threads 1 --quiet",
     "links QUICK --out links.csv --top 2 --threads 1",
     "fit EDGES NODES --out ONE_WAY --directed --set training.epochs=1 --threads 1 --quiet",
     "links ONE_WAY --out links.csv --nodes-from ids.txt --threads 1",
@@ -186,20 +188,31 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="keep the figures here")
     options = parser.parse_args()
     warm_up()
-    calls = findings = 0
-    names = options.graph or [*GRAPHS, *LARGE]
-    for name in names:
+    graphs: dict[str, dict[str, float]] = {}
+    wrongs: Counter[str] = Counter()
+    for name in options.graph or [*GRAPHS, *LARGE]:
         with tempfile.TemporaryDirectory() as folder:
             found = list(tried(name, Path(folder), lambda *w, **more: call(Call(w, **more))))
-        seconds = sum(ended.seconds for _, ended, _ in found)
+        graphs[name] = counts([ended for _, ended, _ in found])
         refused = [ended.errors.strip()[-160:] for _, ended, _ in found if ended.code]
-        print(f"{name}: {len(found)} commands, {seconds:.0f} s; {refused[:1]}", flush=True)
+        print(f"{name}: {graphs[name]}; {refused[:1]}", flush=True)
         for text, ended, wrong in found:
-            calls, findings = calls + 1, findings + bool(wrong)
             if wrong:
+                wrongs[wrong] += 1
                 print(f"  {text}: {wrong}\n{ended.errors[-1500:]}", flush=True)
-    keep(options.json, {"graphs": len(names), "calls": calls, "findings": findings})
-    return 1 if findings else 0
+    keep(options.json, {"graphs": graphs, **outcome(wrongs)})
+    return 1 if wrongs else 0
+
+
+def counts(ended: Sequence[Ended]) -> dict[str, float]:
+    """Of the commands on one graph: how many there were, were done or refused, and their cost."""
+    return {
+        "commands": len(ended),
+        "done": sum(each.code == 0 for each in ended),
+        "refused": sum(each.code in (1, 2) for each in ended),
+        "seconds": round(sum(each.seconds for each in ended)),
+        "megabytes": round(max((each.megabytes for each in ended), default=0)),
+    }
 
 
 if __name__ == "__main__":

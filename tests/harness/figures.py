@@ -87,9 +87,9 @@ def _outcome(figures: Figures) -> str:
 
 
 def _extremes(figures: Figures) -> list[str]:
-    done = f"{figures['graphs']} graphs, {figures['calls']} commands"
-    command = "`pytest tests/hostile/test_extremes.py`"
-    return ["extreme graphs", command, done, f"{figures['findings']} findings"]
+    calls = sum(counts["commands"] for counts in figures["graphs"].values())
+    done = f"{len(figures['graphs'])} graphs, {calls:,} commands"
+    return ["extreme graphs", "`make fuzz`", done, _outcome(figures)]
 
 
 def _soak(figures: Figures) -> list[str]:
@@ -130,6 +130,14 @@ def _by_verb(figures: Figures) -> str:
     return markdown_table(["command", "calls", "done", "refused"], rows)
 
 
+def _by_graph(figures: Figures) -> str:
+    columns = {"commands": "commands", "done": "done", "refused": "refused"}
+    columns |= {"seconds": "processor time, s", "megabytes": "highest memory, MiB"}
+    graphs = figures["graphs"].items()
+    rows = [[name, *(f"{counts[key]:,}" for key in columns)] for name, counts in graphs]
+    return markdown_table(["graph", *columns.values()], rows)
+
+
 def _memory(figures: Figures) -> str:
     tenths = figures["tenths"]
     head = ["minutes", *(f"{tenth['minutes']:.0f}" for tenth in tenths)]
@@ -141,6 +149,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "crash": _scenes,
     "folders": _by_verb,
     "commands": _by_verb,
+    "extremes": _by_graph,
     "soak": _memory,
 }
 
