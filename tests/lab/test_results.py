@@ -12,6 +12,7 @@ from maskgae.lab.tables.blocks import filled
 from maskgae.lab.tables.compare import beyond_noise
 from maskgae.lab.tables.contest import contest_blocks
 from maskgae.lab.tables.methods import method_blocks
+from maskgae.lab.tables.new_nodes import new_node_block
 from maskgae.lab.tables.results import _errors_apart, result_blocks
 from maskgae.lab.tables.tuning import tuning_blocks
 from maskgae.lab.tables.which import which_blocks
@@ -30,7 +31,9 @@ def test_tables_come_out_of_the_records(document: str) -> None:
 @pytest.mark.parametrize("document", ["docs/contest.md", "docs/which-method.md"])
 def test_the_pages_of_the_contest_come_out_of_its_records(document: str) -> None:
     text, records = (ROOT / document).read_text(), Records(ROOT / "results")
-    assert filled(text, contest_blocks(records) | which_blocks(records)) == text
+    blocks = contest_blocks(records) | which_blocks(records)
+    blocks["contest new nodes"] = new_node_block(records)
+    assert filled(text, blocks) == text
 
 
 def test_beyond_noise() -> None:

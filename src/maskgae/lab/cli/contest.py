@@ -43,6 +43,12 @@ def contest(
         bool,
         typer.Option("--validation", help="Choose: rank edges before the test, never the test."),
     ] = False,
+    new_nodes: Annotated[
+        bool,
+        typer.Option(
+            "--new-nodes", help="Leave 5 % of the nodes out of fit, and ask about them afterwards."
+        ),
+    ] = False,
     jobs: Jobs = 1,
     results: ResultsFolder = Path("results"),
     run: Run = True,
@@ -52,26 +58,37 @@ def contest(
     from maskgae.lab import Records
     from maskgae.lab.contest.entry import arena_of, run_entry
     from maskgae.lab.contest.graphs import graph_name
+    from maskgae.lab.contest.new_nodes import run_entry as run_arrival
     from maskgae.lab.tables.blocks import fill_file
     from maskgae.lab.tables.contest import contest_blocks, draw_contest
+    from maskgae.lab.tables.new_nodes import new_node_block
     from maskgae.lab.tables.which import which_blocks
 
     if run and not graphs:
         raise InputError("name graphs to run on, or write the page from what is kept by --no-run")
     prepare_torch("cpu", 1)
     records = Records(results)
-    if run:
+    if new_nodes and validation:
+        raise InputError("--new-nodes asks a question of its own: leave out --validation")
+    if run and new_nodes:
+        tasks = _arrivals(graphs or [], methods, seeds or 1, first_seed)
+        run_with_progress(tasks, records, jobs, quiet, run=run_arrival, load=arena_of)
+    elif run:
         tasks = _tasks(graphs or [], methods, seeds, first_seed, validation)
         run_with_progress(tasks, records, jobs, quiet, run=run_entry, load=arena_of)
     if DOCUMENT.exists():  # which shows every graph, whichever were asked for here
-        fill_file(DOCUMENT, contest_blocks(records))
+        blocks = contest_blocks(records) | {"contest new nodes": new_node_block(records)}
+        fill_file(DOCUMENT, blocks)
         draw_contest(records, CHART)
         if ADVICE.exists():
             fill_file(ADVICE, which_blocks(records))
         screen.out.print(f"tables written to {screen.plain(DOCUMENT)}")
         return
     names = [graph_name(place) for place in graphs or ()]
-    for block in contest_blocks(records, names, first=0).values():
+    blocks = contest_blocks(records, names, first=0)
+    if new_nodes:
+        blocks = {"contest new nodes": new_node_block(records, first=0)}
+    for block in blocks.values():
         screen.out.print(f"\n{block}", markup=False, soft_wrap=True)
 
 
@@ -94,3 +111,22 @@ def _tasks(
         count = seeds or load_arena(place).splits
         tasks += [(entry, seed) for seed in range(start, start + count) for entry in entered]
     return tasks
+
+
+def _arrivals(
+    places: list[str], methods: str | None, seeds: int, first: int | None
+) -> list[tuple[Any, int]]:
+    """Graph by graph and seed by seed: each fit that never saw the new nodes, and one that did."""
+    from maskgae.lab.contest.new_nodes import FITS, entries
+    from maskgae.lab.row import UNSEEN
+
+    names = FITS if methods is None else tuple(name.strip() for name in methods.split(","))
+    if unfit := [name for name in names if name not in FITS]:
+        raise InputError(f"'{unfit[0]}' cannot read nodes that come later: {', '.join(FITS)} can")
+    start = UNSEEN if first is None else first
+    return [
+        (entry, seed)
+        for place in places
+        for seed in range(start, start + seeds)
+        for entry in entries(place, names)
+    ]
