@@ -93,3 +93,22 @@ def test_nodes_keep_their_rows_under_other_numbers(graph):
     )
     moved = readout.grown(slice(None), place.numpy(), 60)([], other)
     assert torch.allclose(moved[place], readout([], graph), atol=1e-5)
+
+
+def test_layers_and_inputs_are_weighed_apart(graph):
+    layer = torch.randn(60, 5, generator=stream(1).torch())
+    readout = Readout.fit([layer], graph, 10_000, stream(0), weight=1.4, power=2.0)
+    own = 1.4 * torch.nn.functional.normalize(layer, dim=1)
+    inputs = torch.cat(readout.inputs.parts(graph), dim=1)
+    own, inputs = own - own.mean(0), inputs - inputs.mean(0)
+    left, values, _ = torch.linalg.svd(inputs, full_matrices=False)
+    squared = left * values**2 * (values.square().sum() / values.pow(4).sum()).sqrt()
+    joined = torch.cat([own, squared], dim=1)
+    found = readout([layer], graph)
+    assert torch.allclose(found @ found.T, joined @ joined.T, atol=1e-4)
+
+
+def test_nothing_to_weigh_is_no_matter():
+    graph = Graph.from_edges([], 4)
+    readout = Readout.fit([], graph, 3, stream(0), power=2.0)
+    assert not readout([], graph).any()

@@ -179,6 +179,16 @@ class EmbeddingConfig:
         choices=("layers", "both"),
     )
     columns: int = setting(256, "columns of the embedding where parts = both", low=1)
+    weight: float = setting(
+        0.7, "length of each layer's rows beside the joined inputs, where parts = both", low=0
+    )
+    power: float = setting(
+        1.0,
+        "to which the singular values of the joined inputs are raised, where parts = both; above "
+        "1, what many nodes share counts for more",
+        low=0,
+        high=10,
+    )
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,19 @@ class Judge:
 
     The split is the graph's own where it has one, else random 10/10/80. A public split of a few
     fixed test nodes says little about chance, so random splits of its sizes stand beside it.
+
+    Args:
+        config: the probe.
+        graph: with labels.
+        stream: where splits and initial weights come from.
+        power: of the joined inputs that stand beside an embedding, as in it.
     """
 
-    def __init__(self, config: ProbeConfig, graph: Graph, stream: Stream) -> None:
+    def __init__(
+        self, config: ProbeConfig, graph: Graph, stream: Stream, power: float = 1.0
+    ) -> None:
         assert graph.labels is not None
+        self.power = power
         self.graph, self.labels, self.config = graph, graph.labels, config
         self.stream = stream.at("probe")
         nodes = stream.at("nodes")
@@ -80,7 +89,8 @@ class Judge:
         """What goes into an embedding, without a network, in as many columns."""
         if not self.graph.num_pairs or self.graph.num_nodes > LARGE:
             return {}
-        made = Readout.fit([], self.graph, JOINED_COLUMNS, self.stream.at("joined"))
+        stream = self.stream.at("joined")
+        made = Readout.fit([], self.graph, JOINED_COLUMNS, stream, power=self.power)
         return {"joined_inputs": self.embedding(made([], self.graph).numpy())}
 
     def classes(self, predicted: Tensor) -> Metrics:
@@ -118,7 +128,7 @@ def node_task(
         judge: one for the same graph, probe and seed, where there is one already.
     """
     stream = Stream(settings.seed)
-    judge = judge or Judge(settings.probe, graph, stream)
+    judge = judge or Judge(settings.probe, graph, stream, settings.embedding.power)
     # Supervised methods learn from the nodes that the probe learns from.
     graph = replace(graph, node_split=judge.split)
     split = hold_out(graph, settings.split.val, stream.at("split"))

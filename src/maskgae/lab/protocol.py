@@ -42,7 +42,7 @@ def run_seed(
     if cell.task == "node":
         if graph.labels is None:
             raise InputError(f"{cell.dataset} has no labels: evaluate links on it instead")
-        judge = _judge(settings.probe, graph, seed)
+        judge = _judge(settings.probe, graph, seed, settings.embedding.power)
         return node_task(method, untrained, graph, settings, on_epoch, judge)
     ground, audit = _ground(cell.dataset, settings.split, graph, seed)
     scoring = WithScores(method)
@@ -54,8 +54,8 @@ KEPT = 10
 
 
 @lru_cache(maxsize=KEPT)
-def _judge(config: ProbeConfig, graph: Graph, seed: int) -> Judge:
-    return Judge(config, graph, Stream(seed))
+def _judge(config: ProbeConfig, graph: Graph, seed: int, power: float) -> Judge:
+    return Judge(config, graph, Stream(seed), power)
 
 
 @lru_cache(maxsize=KEPT)

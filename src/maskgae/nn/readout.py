@@ -8,10 +8,14 @@ the edges. With the parts :math:`P_i`, the rows of each of one length,
 
 .. math::
 
-    Z = ([P_1, \dots, P_k] - \mu)\, W,
+    Z = ([P_1, \dots, P_k] - \mu)\, S W,
 
-where :math:`\mu` is the mean and :math:`W` the leading principal axes of the fitted nodes. Maps,
-mean and axes are kept, so that nodes that come later get theirs in the same way.
+where :math:`\mu` is the mean and :math:`W` the leading principal axes of the fitted nodes. The
+block-diagonal :math:`S` weighs layers and inputs: it multiplies the former by a number, and raises
+the singular values of the latter, :math:`U \Sigma V^\top`, to a power, :math:`U \Sigma^p V^\top`,
+at the same total variance. With :math:`p > 1` what many nodes share counts for more, which helps
+where few labels are learnt from. Maps, mean and axes are kept, so that nodes that come later get
+theirs in the same way.
 """
 
 from __future__ import annotations
@@ -94,16 +98,38 @@ class Readout:
     axes: Tensor
 
     @classmethod
-    def fit(cls, layers: Sequence[Tensor], graph: Graph, columns: int, stream: Stream) -> Readout:
-        """Fits the maps, and the axes of the parts, on the nodes of a graph."""
+    def fit(
+        cls,
+        layers: Sequence[Tensor],
+        graph: Graph,
+        columns: int,
+        stream: Stream,
+        weight: float = LENGTHS["layers"],
+        power: float = 1.0,
+    ) -> Readout:
+        """Fits the maps, and the axes of the parts, on the nodes of a graph.
+
+        Args:
+            layers: outputs of the network's layers, ``[N, width]`` each.
+            graph: with the features and edges that the inputs come from.
+            columns: how many come out.
+            stream: where the maps' randomness comes from.
+            weight: the length of each layer's rows.
+            power: to which the singular values of the inputs are raised.
+        """
         inputs = JoinedInputs.fit(graph, stream)
         parts = _joined(layers, inputs, graph)
         mean = parts.mean(0)
         centred = parts - mean
-        values, axes = torch.linalg.eigh((centred.T @ centred).double())
-        axes = axes[:, values.argsort(descending=True)[:columns]].float()
-        largest = axes.abs().argmax(0)
-        axes *= torch.where(axes[largest, torch.arange(axes.shape[1])] < 0, -1.0, 1.0)
+        learnt = sum(layer.shape[1] for layer in layers)
+        scale = torch.ones(parts.shape[1])
+        scale[:learnt] = weight / LENGTHS["layers"]
+        if power == 1:
+            axes = scale.unsqueeze(1) * _principal(centred * scale, columns)[1]
+        else:
+            raised = _raised(centred[:, learnt:], power, 2 * columns)
+            turn = torch.block_diag(torch.diag(scale[:learnt]), raised)
+            axes = turn @ _principal(centred @ turn, columns)[1]
         # Where the parts have fewer columns than are wanted, the others are zero.
         return cls(inputs, mean, F.pad(axes, (0, columns - axes.shape[1])))
 
@@ -137,6 +163,28 @@ class Readout:
             return cls(JoinedInputs(words, structural), found["mean"], found["axes"])
         except KeyError as error:
             raise InputError(f"this is no readout, it lacks {error}: fit the run again") from None
+
+
+def _raised(own: Tensor, power: float, columns: int) -> Tensor:
+    r"""What turns centred inputs into :math:`U \Sigma^p`, of their leading columns, ``[D, k]``."""
+    values, axes = _principal(own, columns)
+    raised = torch.where(values > 1e-12 * values[0], values, torch.inf).pow((power - 1) / 2)
+    raised = torch.where(raised.isfinite(), raised, 0.0)
+    total = (values * raised**2).sum()
+    return axes * (raised * (values.sum() / total).sqrt() if total > 0 else raised).float()
+
+
+def _principal(centred: Tensor, columns: int) -> tuple[Tensor, Tensor]:
+    """The leading variances (times the rows) and principal axes, ``[k]`` and ``[D, k]``.
+
+    There are ``columns`` of them at most; the axes' signs are fixed.
+    """
+    values, axes = torch.linalg.eigh((centred.T @ centred).double())
+    order = values.argsort(descending=True)[:columns]
+    axes = axes[:, order].float()
+    largest = axes.abs().argmax(0)
+    axes *= torch.where(axes[largest, torch.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    return values[order].clamp(min=0), axes
 
 
 def _joined(layers: Sequence[Tensor], inputs: JoinedInputs, graph: Graph) -> Tensor:

@@ -27,7 +27,7 @@ def add_label_metrics(
     if graph.num_nodes > JUDGED_NODES:
         graph, embedding = _sampled(graph, embedding, stream.at("judged"))
     try:
-        judge = Judge(settings.probe, graph, stream)
+        judge = Judge(settings.probe, graph, stream, settings.embedding.power)
         rows = {"": judge.embedding(embedding), **judge.feature_rows}
     except InputError as error:  # too few labels to judge by: the training is not lost for that
         record["protocol"]["probe"] = f"left out: {error}"

@@ -94,7 +94,8 @@ class MaskGAEMethod:
         config, readout = self.settings.embedding, None
         if config.parts == "both":
             layers = net.encode(graph)
-            readout = Readout.fit(layers, graph, config.columns, stream.at("readout"))
+            how = (config.columns, stream.at("readout"), config.weight, config.power)
+            readout = Readout.fit(layers, graph, *how)
         return FittedMaskGAE(net, state, readout)
 
     def untrained(self, graph: Graph, stream: Stream) -> MaskGAENet:
