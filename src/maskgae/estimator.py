@@ -239,7 +239,7 @@ class MaskGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         run = Run.load(folder)
         flat = {key: value for key, value in run.settings.flat().items() if key != "seed"}
         seed, columns = run.settings.seed, 0
-        if run.structural is None and run.graph.features is not None:
+        if run.has_table and run.graph.features is not None:
             columns = run.graph.features.num_columns
         model = cls(holdout=bool(run.held_out), settings=flat, random_state=seed)
         return model._keep(run, columns)

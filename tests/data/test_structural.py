@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from maskgae.base.rng import stream
-from maskgae.data import structural
 from maskgae.data.graph import Graph
-from maskgae.data.structural import StructuralFeatures
+from maskgae.data.structural import StructuralFeatures, normalized_adjacency
 from maskgae.datasets.generated import generate
 
 
@@ -48,16 +47,32 @@ def test_equal_streams_give_equal_bits(name: str) -> None:
     assert np.array_equal(first.scale, again.scale)
 
 
-def test_a_matrix_of_low_rank_gives_few_columns() -> None:
-    assert StructuralFeatures.fit(Graph.from_networkx(hubs()), 128, stream(0)).basis.shape[1] <= 24
+def test_a_matrix_of_low_rank_gives_columns_of_low_rank() -> None:
+    basis = StructuralFeatures.fit(Graph.from_networkx(hubs()), 128, stream(0)).basis
+    assert np.linalg.matrix_rank(basis, tol=1e-3 * np.linalg.norm(basis, 2)) <= 24
 
 
-def test_large_graphs_are_spanned_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing is solved for, the span is nearly that of the leading eigenvectors."""
+def test_large_graphs_are_spanned_in_bounded_time() -> None:
+    """A fixed number of steps, and the span is nearly that of the leading eigenvectors."""
     graph = generate(400, 3000, communities=4, homophily=0.95, seed=0, num_features=0)
-    solved = StructuralFeatures.fit(graph, 5, stream(0)).basis
-    monkeypatch.setattr(structural, "SOLVED_NODES", 10)
-    spanned, again = (StructuralFeatures.fit(graph, 5, stream(0)) for _ in range(2))
-    assert np.array_equal(spanned.basis, again.basis)
-    ours, theirs = (np.linalg.qr(basis)[0] for basis in (spanned.basis, solved))
-    assert np.linalg.norm(ours.T @ theirs, 2) > 0.99
+    values, vectors = np.linalg.eigh(normalized_adjacency(graph).todense())
+    leading = vectors[:, np.argsort(-np.abs(values))[:4]]
+    ours = np.linalg.qr(StructuralFeatures.fit(graph, 5, stream(0)).basis)[0]
+    assert np.linalg.svd(ours.T @ leading)[1].min() > 0.99
+
+
+def test_graphs_that_differ_little_have_columns_that_differ_little() -> None:
+    """Eigenvectors would not: their signs and turns are arbitrary."""
+    graph = generate(400, 6000, communities=6, homophily=0.95, seed=0, num_features=0)
+    kept = torch.rand(graph.num_pairs, generator=stream(1).torch()) < 0.8
+    whole, part = (
+        StructuralFeatures.fit(each, 6, stream(0)).transform(each).dense()[:, 1:]
+        for each in (graph, graph.subgraph(kept))
+    )
+    agree = torch.nn.functional.cosine_similarity(whole, part, dim=0)
+    assert agree.min() > 0.9
+
+
+def test_a_graph_without_edges_has_columns_of_zeros() -> None:
+    graph = Graph.from_edges([], 10)
+    assert not StructuralFeatures.fit(graph, 4, stream(0)).transform(graph).dense().any()

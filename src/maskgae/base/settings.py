@@ -51,6 +51,13 @@ class MaskConfig:
         "published code, which draws each direction on its own",
         choices=("strict", "reference"),
     )
+    folds: int = setting(
+        5,
+        "where encoder.structure makes inputs from edges: parts of the edges, of which each mask "
+        "hides one, so that the inputs are made without the masked (supervision) edges",
+        low=2,
+        high=100,
+    )
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,12 @@ class EncoderConfig:
     )
     activation: str = setting("elu", "after every layer", choices=("elu", "relu", "prelu", "none"))
     heads: int = setting(4, "attention heads of every layer but the last (gat)", low=1)
+    structure: int = setting(
+        0,
+        "columns made from the edges, degrees and leading eigenvectors, beside or instead of "
+        "features; 0: none",
+        low=0,
+    )
     node_embedding: int = setting(
         0, "width of a learnable embedding per node, beside or instead of features; 0: none", low=0
     )

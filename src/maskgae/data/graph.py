@@ -82,6 +82,7 @@ class Graph:
     types: Types | None = None
     directions: Tensor | None = None
     clock: Clock | None = None
+    made: Features | None = None
 
     def __post_init__(self) -> None:
         if self.features is not None and self.features.num_rows != self.num_nodes:
@@ -134,9 +135,9 @@ class Graph:
 
     @property
     def num_inputs(self) -> int:
-        """Columns that an encoder reads: of features, types and directions."""
-        features = 0 if self.features is None else self.features.num_columns
-        return features + self.num_kinds
+        """Columns that an encoder reads: of features, structure, types and directions."""
+        parts = (self.features, self.made)
+        return sum(part.num_columns for part in parts if part is not None) + self.num_kinds
 
     @property
     def num_kinds(self) -> int:
@@ -146,8 +147,8 @@ class Graph:
 
     @cached_property
     def inputs(self) -> Features | None:
-        """What an encoder reads: the features, and columns of types and directions."""
-        parts = [] if self.features is None else [self.features]
+        """What an encoder reads: features, columns made from edges, types and directions."""
+        parts = [part for part in (self.features, self.made) if part is not None]
         if self.types is not None:
             parts.append(self.types.one_hot())
         if self.directed:
@@ -219,6 +220,10 @@ class Graph:
     def with_features(self, features: Features | None) -> Graph:
         """The same graph with other features."""
         return self._replaced(features=features)
+
+    def with_made(self, made: Features | None) -> Graph:
+        """The same graph with other columns made from its edges."""
+        return self._replaced(made=made)
 
     def _replaced(self, **parts: Any) -> Graph:
         """The same pairs with something else replaced, and their rows, if those are known."""

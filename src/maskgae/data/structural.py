@@ -1,9 +1,20 @@
-r"""Features for graphs that have none, computed from their own edges.
+r"""Features from a graph's own edges, for graphs that have none and for whoever forgets structure.
 
-A node gets :math:`[\log(1 + d),\ \tilde a V |\Lambda|^{-1/2}]`, with its degree :math:`d`, its row
-:math:`\tilde a` of the normalised adjacency :math:`D^{-1/2} A D^{-1/2}`, and that matrix's leading
-eigenvectors :math:`V` and eigenvalues :math:`\Lambda`. The basis :math:`V |\Lambda|^{-1/2}` is
-kept, so that a node that comes later is projected on it by its edges to the nodes that were there.
+A node gets :math:`[\log(1 + d),\ \tilde a B]`, with its degree :math:`d` and its row
+:math:`\tilde a` of the normalised adjacency :math:`\tilde A = D^{-1/2} A D^{-1/2}`. The basis
+:math:`B` spans the leading eigenvectors of :math:`\tilde A`. It is kept, so that a node that comes
+later is projected on it by its edges to the nodes that were there.
+
+Eigenvectors of two graphs differ by signs and turns, however few edges they differ by. So none are
+looked for: from a random matrix that knows no edge, each step of the iteration
+
+.. math::
+
+    B \leftarrow \mathrm{polar}(\tilde A B), \qquad
+    \mathrm{polar}(X) = X (X^\top X)^{-1/2}
+
+takes the nearest matrix of orthonormal columns, a choice without a sign or an order in it. Graphs
+of the same nodes that differ little get columns that differ little: they lie in one basis.
 
 A change of the edges is magnified by :math:`1 / |\lambda|` in units of a column's spread, so
 eigenvalues near zero, which a graph of few hubs is full of, are left out.
@@ -13,7 +24,6 @@ Fit it on training edges only: otherwise the features give away what is held out
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,9 +39,8 @@ from maskgae.data.graph import Graph
 
 #: Eigenvalues below this share of the largest are taken for none.
 LEAST = 0.05
-#: Nodes up to which eigenvectors are solved for, restarts after which that is given up, and the
-#: steps of subspace iteration that are taken instead.
-SOLVED_NODES, RESTARTS, STEPS = 2_000, 100, 20
+#: Steps of the iteration.
+STEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +59,9 @@ class StructuralFeatures:
 
     @classmethod
     def fit(cls, graph: Graph, width: int, stream: Stream) -> StructuralFeatures:
-        """Fits ``width`` columns at most: the degree and ``width - 1`` eigenvectors.
+        """Fits ``width`` columns: the degree and ``width - 1`` from the iteration.
+
+        A graph of few nodes has fewer.
 
         >>> from maskgae.base.rng import stream
         >>> ring = Graph.from_edges([(i, (i + 1) % 12) for i in range(12)])
@@ -58,19 +69,8 @@ class StructuralFeatures:
         DenseFeatures(12, 4)
         """
         degrees = graph.degrees.numpy().astype(np.float32)
-        matrix = normalized_adjacency(graph)
-        rank = max(1, min(width - 1, graph.num_nodes - 2))
-        random = stream.numpy()
-        start = random.standard_normal(graph.num_nodes).astype(np.float32)
-        values, vectors = _leading(graph, matrix, rank, start, random)
-        size = np.abs(values)
-        order = np.argsort(-size)[: max(1, np.count_nonzero(size > LEAST * size.max()))]
-        size, vectors = size[order], vectors[:, order]
-        # The sign of an eigenvector is arbitrary; fix it so that equal graphs agree.
-        largest = np.abs(vectors).argmax(0)
-        vectors *= np.where(vectors[largest, np.arange(order.size)] < 0, -1, 1)
-        basis = (vectors / np.sqrt(size)).astype(np.float32)
-        raw = _columns(matrix, basis, degrees)
+        basis = _basis(graph, max(1, min(width - 1, graph.num_nodes - 2)), stream).numpy()
+        raw = _columns(normalized_adjacency(graph), basis, degrees)
         # A column that hardly varies, as the degree of a ring, is not blown up.
         scale = np.maximum(raw.std(0), 0.05 * np.abs(raw).max(0))
         return cls(basis, degrees, np.where(scale > 0, scale, 1).astype(np.float32))
@@ -94,47 +94,35 @@ class StructuralFeatures:
         return DenseFeatures(torch.from_numpy(_columns(matrix, self.basis, degrees) / self.scale))
 
 
-def _leading(
-    graph: Graph,
-    matrix: sp.csr_array,
-    rank: int,
-    start: NDArray[np.float32],
-    random: np.random.Generator,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The leading eigenvalues and eigenvectors, in bounded time.
-
-    Those of a long path or grid lie so close together that a solver goes on for minutes. On large
-    graphs, and where it has not converged, some steps of subspace iteration take its place.
+def _basis(graph: Graph, rank: int, stream: Stream) -> Tensor:
+    r"""The matrix :math:`B` of ``rank`` columns for which those of :math:`\tilde A B` are
+    orthonormal, ``[N, rank]``, in a time that depends on the size of the graph alone.
     """
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
-    if graph.num_nodes <= SOLVED_NODES:
-        with suppress(ArpackNoConvergence):
-            # It draws again where it has found an invariant subspace: from our stream too.
-            values, vectors = eigsh(matrix, k=rank, v0=start, rng=random, maxiter=RESTARTS)
-            return values, vectors
     scale = graph.degrees.clamp(min=1).float().rsqrt().unsqueeze(1)
 
     def product(block: Tensor) -> Tensor:
         return graph.structure.csr.matmul(scale * block) * scale
 
-    block = torch.from_numpy(random.standard_normal((graph.num_nodes, rank)).astype(np.float32))
+    start = stream.numpy().standard_normal((graph.num_nodes, rank)).astype(np.float32)
+    block = torch.from_numpy(start)
     for _ in range(STEPS):
-        block = _orthonormal(product(block))
-    found, turn = torch.linalg.eigh((block.T @ product(block)).double())
-    return found.numpy(), (block @ turn.float()).numpy()
+        block = product(block)
+        block = block @ _inverse_root(block, 1e-3)
+    return block @ _inverse_root(product(block), LEAST)
 
 
-def _orthonormal(block: Tensor) -> Tensor:
-    """An orthonormal basis of a tall matrix's columns by their products, zero where they are few.
+def _inverse_root(block: Tensor, least: float) -> Tensor:
+    r""":math:`(X^\top X)^{-1/2}` without the singular values below a share of the largest.
 
-    >>> tall = _orthonormal(torch.tensor([[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]]))
-    >>> torch.allclose(tall.T @ tall, torch.eye(2))
+    >>> tall = torch.tensor([[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> near = tall @ _inverse_root(tall, 1e-3)
+    >>> torch.allclose(near.T @ near, torch.eye(2), atol=1e-6)
     True
     """
     values, turn = torch.linalg.eigh((block.T @ block).double())
-    length = torch.where(values > 1e-12 * values.max(), values, torch.inf).sqrt()
-    return block @ (turn / length).float()
+    kept = values > least**2 * values.max()
+    length = torch.where(kept, values, torch.inf).sqrt()
+    return ((turn / length) @ turn.T).float()
 
 
 def normalized_adjacency(graph: Graph) -> sp.csr_array:

@@ -95,9 +95,16 @@ def draw_mask(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> 
     )
 
 
+def hide(graph: Graph, hidden: Tensor) -> Masked:
+    """The mask that hides some pairs, ``[M]`` bool, in both directions: they are the targets."""
+    targets = hidden.nonzero().squeeze(1)
+    ends = graph.pairs[:, targets].flatten()
+    return Masked(~hidden, targets, torch.bincount(ends, minlength=graph.num_nodes))
+
+
 def _drawn_once(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -> Masked:
     if config.kind == "edge" and config.semantics == "strict":
-        return _strict(graph, _hashed(graph, config.p, stream, lambda keys: keys))
+        return hide(graph, _hashed(graph, config.p, stream, lambda keys: keys))
     if config.kind == "edge":
         # One key for each direction of a pair, so that the two are drawn apart.
         forward = _hashed(graph, config.p, stream, lambda keys: 2 * keys)
@@ -107,7 +114,7 @@ def _drawn_once(graph: Graph, config: MaskConfig, layers: int, stream: Stream) -
     entries = walked[walked >= 0]
     pairs = graph.structure.pair_of_entry[entries]
     if config.semantics == "strict":
-        return _strict(graph, _flags(graph.num_pairs, pairs))
+        return hide(graph, _flags(graph.num_pairs, pairs))
     ascending = graph.structure.csr.indices[entries] == graph.pairs[1][pairs]
     forward = _flags(graph.num_pairs, pairs[ascending])
     return _reference(graph, forward, _flags(graph.num_pairs, pairs[~ascending]))
@@ -133,12 +140,6 @@ def _walked_entries(graph: Graph, config: MaskConfig, length: int, stream: Strea
         return random_walks(graph, starts, length, stream.at("walks"))
     bias = (config.bias_p, config.bias_q)
     return biased_walks(graph, starts, length, *bias, stream.at("walks"))
-
-
-def _strict(graph: Graph, hidden: Tensor) -> Masked:
-    targets = hidden.nonzero().squeeze(1)
-    ends = graph.pairs[:, targets].flatten()
-    return Masked(~hidden, targets, torch.bincount(ends, minlength=graph.num_nodes))
 
 
 def _reference(graph: Graph, forward: Tensor, backward: Tensor) -> Masked:

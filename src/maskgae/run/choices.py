@@ -33,7 +33,7 @@ def choices(run: Run) -> list[Choice]:
     >>> {choice.key: choice.why for choice in choices(run)}["training.epochs"][:5]
     'Given'
     """
-    graph = run.graph if run.structural is None else run.graph.with_features(None)
+    graph = run.graph if run.has_table else run.graph.with_features(None)
     suggestion, defaults = suggest(graph), Settings().flat()
     found = []
     for key, value in run.settings.flat().items():

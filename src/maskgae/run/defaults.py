@@ -33,6 +33,8 @@ WORDS = 0.05
 MANY_NODES = 50_000
 #: Nodes from which layers are kept narrow.
 VERY_MANY_NODES = 2_000_000
+#: Columns that are made from the edges of a graph without features.
+STRUCTURE = 128
 #: Pairs from which as many as this are held out for each of validation and test.
 MANY_PAIRS, HELD_OUT_PAIRS = 5_000_000, 100_000
 
@@ -165,8 +167,11 @@ def _words(facts: GraphSize) -> bool:
 
 def _choose_dropout(facts: GraphSize, suggestion: Suggestion) -> None:
     if facts.feature_density is None:
-        reason = "No features: they are made from degrees and eigenvectors of the edges."
-        suggestion.add(reason, encoder__dropout=0.2)
+        reason = (
+            "No features: they are made from degrees and eigenvectors of the edges, without the "
+            "part that a mask hides."
+        )
+        suggestion.add(reason, encoder__dropout=0.2, encoder__structure=STRUCTURE)
     elif facts.nodes >= MANY_NODES:
         reason = "Little dropout: a graph of this size is hard to learn by heart."
         suggestion.add(reason, encoder__dropout=0.2)

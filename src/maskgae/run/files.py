@@ -129,8 +129,9 @@ def load_parts(folder: Path) -> dict[str, Any]:
         )
     settings = Settings().updated(read_toml(folder / CONFIG))
     store = open_store(folder / GRAPH)
+    structural = _structural(store)
     source = Source(
-        store.graph,
+        _with_made(store.graph, structural, folder),
         store.ids,
         store.label_names,
         store.notes,
@@ -141,7 +142,7 @@ def load_parts(folder: Path) -> dict[str, Any]:
         "net": _load_net(source.graph, settings, folder),
         "source": source,
         "held_out": _held_out(store),
-        "structural": _structural(store),
+        "structural": structural,
         "readout": _read_readout(folder / READOUT, settings),
         "scorer": read_with(folder / SCORER, _read_scorer, "JSON"),
         "history": read_with(folder / HISTORY, _read_history, "CSV"),
@@ -188,13 +189,20 @@ def _structural(store: Store) -> StructuralFeatures | None:
     return StructuralFeatures(**found)
 
 
+def _with_made(graph: Graph, made: StructuralFeatures | None, folder: Path) -> Graph:
+    """The graph with columns from its edges, where its network reads them beside its features."""
+    if made is None or read_tensors(folder / MODEL)[1].get("in_channels") == graph.num_inputs:
+        return graph
+    return graph.with_made(made.transform(graph))
+
+
 def other_parts(run: Run, source: Source) -> list[str]:
     """What of a graph is not as in the run."""
     one, other = run.graph, source.graph
     edges = (one.pairs.long(), other.pairs.long())
     if not torch.equal(*edges) or not np.array_equal(run.ids, source.ids):
         return ["other edges"]
-    features = None if run.structural is not None else one.features
+    features = one.features if run.has_table else None
     found = [] if _same_features(features, other.features) else ["other features"]
     sides = [None if g.types is None else g.types.codes.tolist() for g in (one, other)]
     found += [] if sides[0] == sides[1] else ["other types"]

@@ -346,7 +346,7 @@ def _record(run: Run, outcome: Outcome, holdout: bool | LinkSplit) -> dict[str, 
     if isinstance(holdout, LinkSplit):
         protocol |= {"split": "given", "negatives": "given"}
     record = make_record(about, flat, protocol, [outcome], run.source.seconds)
-    record["audit"]["features_from_structure"] = run.structural is not None
+    record["audit"]["features_from_structure"] = not run.has_table
     if run.graph.labels is not None:
         add_label_metrics(record, settings, run.graph, run.embedding)
     return record

@@ -38,13 +38,24 @@ def read_like(run: Run, other: Any, nodes: Any = None, **how: Any) -> Source:
         how["directed"] = run.graph.directed
     grown = _same_types(run, read(other, nodes, encoder=fitted, **how))
     if grown.store is not None:
-        return _checked_store(run, grown)
-    if grown.graph.features is None and run.structural is not None:
+        _check_store(run, grown)
+    elif grown.graph.features is None and run.structural is not None and not run.has_table:
         known = positions(run.ids, grown.ids, "the new graph, which must have the fitted nodes")
         made = run.structural.renumbered(slice(None), known, grown.graph.num_nodes)
         return grown.with_graph(grown.graph.with_features(made.transform(grown.graph)))
-    _check_columns(run, grown)
-    return grown
+    else:
+        _check_columns(run, grown)
+    if run.structural is None or run.graph.made is None:
+        return grown
+    made = run.structural.renumbered(*_met(run, grown), grown.graph.num_nodes)
+    return grown.with_graph(grown.graph.with_made(made.transform(grown.graph)))
+
+
+def _met(run: Run, grown: Source) -> tuple[Any, Any]:
+    """The nodes of the fitted graph that are in the new one: their numbers in either."""
+    numbers = find_ids(as_ids(run.ids.tolist()), grown.ids)
+    there = np.flatnonzero(numbers >= 0)
+    return there, numbers[there]
 
 
 def _same_types(run: Run, grown: Source) -> Source:
@@ -68,26 +79,28 @@ def readout_like(run: Run, grown: Source) -> Readout:
     that of nodes without neighbours.
     """
     assert run.readout is not None
-    numbers = find_ids(as_ids(run.ids.tolist()), grown.ids)
-    there = np.flatnonzero(numbers >= 0)
-    return run.readout.grown(there, numbers[there], grown.graph.num_nodes)
+    return run.readout.grown(*_met(run, grown), grown.graph.num_nodes)
 
 
-def _checked_store(run: Run, grown: Source) -> Source:
-    """A store whose features were made as those of the run."""
+def _check_store(run: Run, grown: Source) -> None:
+    """Refuses a store whose features were made in another way than those of the run."""
     assert grown.store is not None
     fitted, own = (s.encoder and s.encoder.to_json() for s in (run.source, grown))
-    if fitted != own or grown.graph.num_inputs != run.net.encoder.in_channels:
+    if fitted != own or grown.graph.num_inputs + _num_made(run) != run.net.encoder.in_channels:
         raise InputError(
             f"{grown.store.folder} must have the features that the run was fitted on, but its "
             "table was encoded in another way: ingest it with --like RUN"
         )
-    return grown
+
+
+def _num_made(run: Run) -> int:
+    """Columns that are made from edges beside the features."""
+    return 0 if run.graph.made is None else run.graph.made.num_columns
 
 
 def _check_columns(run: Run, grown: Source) -> None:
     columns = 0 if grown.graph.features is None else grown.graph.features.num_columns
-    wanted = run.net.encoder.in_channels - grown.graph.num_kinds
+    wanted = run.net.encoder.in_channels - grown.graph.num_kinds - _num_made(run)
     if columns != wanted:
         raise InputError(
             f"this run's network reads {wanted:,} columns of features, and "

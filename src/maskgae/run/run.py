@@ -51,7 +51,7 @@ class Run:
             user calls things.
         held_out: pairs and negative samples by the names in
             :data:`~maskgae.run.files.HELD_OUT`; empty where the training saw every edge.
-        structural: what made the features, where the graph brought none.
+        structural: what made columns from edges, in place of features or beside them.
         history: a row for each epoch.
         record: settings, metrics, heuristic baselines, audit, times.
         scorer: what scores a pair: the network alone, or combined with rules.
@@ -92,6 +92,11 @@ class Run:
     def graph(self) -> Graph:
         """All nodes and all edges, with the features that the network reads."""
         return self.source.graph
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the graph's features are its own, and not made from its edges."""
+        return self.structural is None or self.graph.made is not None
 
     @property
     def ids(self) -> IdArray:
@@ -154,7 +159,10 @@ class Run:
         """Some of the pairs, with features from them alone where features come from structure."""
         part = self.graph.subgraph(kept)
         made = self.structural
-        return part if made is None else part.with_features(made.transform(part))
+        if made is None:
+            return part
+        columns = made.transform(part)
+        return part.with_features(columns) if part.made is None else part.with_made(columns)
 
     @cached_property
     def pair_scores(self) -> PairScorer:

@@ -18,10 +18,8 @@ from maskgae.evaluation.method import Validation
 from maskgae.io.times import moment
 from maskgae.nn.readout import Readout
 from maskgae.run import files
+from maskgae.run.defaults import STRUCTURE
 from maskgae.training import FittedMaskGAE
-
-#: Columns of the features that are made from a graph without any.
-STRUCTURAL_WIDTH = 128
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,14 @@ def prepared(graph: Graph, settings: Settings, holdout: bool | LinkSplit) -> Tas
     stream = Stream(settings.seed)
     if split is None and holdout:
         split = _split(graph, settings, stream.at("split"))
-    if graph.features is not None or settings.encoder.node_embedding:
+    width = settings.encoder.structure
+    if graph.features is None and not settings.encoder.node_embedding:
+        width = width or STRUCTURE
+    if not width:
         return Task(graph, split, None)
     # Of training edges alone: what is held out must not shine through.
     train = graph if split is None else split.train
-    made = StructuralFeatures.fit(train, STRUCTURAL_WIDTH, stream.at("structure"))
+    made = StructuralFeatures.fit(train, width, stream.at("structure"))
     if split is not None:
         split = replace(
             split,
@@ -72,8 +73,7 @@ def prepared(graph: Graph, settings: Settings, holdout: bool | LinkSplit) -> Tas
             val_messages=split.val_messages and _with_made(made, split.val_messages),
             test_messages=split.test_messages and _with_made(made, split.test_messages),
         )
-    made = _of_all(made, graph)
-    return Task(graph.with_features(made.transform(graph)), split, made)
+    return Task(_with_made(made, graph), split, _of_all(made, graph))
 
 
 def _split(graph: Graph, settings: Settings, stream: Stream) -> LinkSplit:
@@ -103,4 +103,6 @@ def _of_all(made: StructuralFeatures, graph: Graph) -> StructuralFeatures:
 
 
 def _with_made(made: StructuralFeatures, graph: Graph) -> Graph:
-    return graph.with_features(_of_all(made, graph).transform(graph))
+    """A graph with columns from its edges, beside its features or in their place."""
+    columns = _of_all(made, graph).transform(graph)
+    return graph.with_made(columns) if graph.features is not None else graph.with_features(columns)

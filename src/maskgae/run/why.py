@@ -78,7 +78,7 @@ def whys(run: Run, pairs: Tensor) -> list[Why]:
 
 
 def _named(run: Run, reason: Reason) -> NamedReason:
-    if reason.kind == FEATURES and run.structural is not None:
+    if reason.kind == FEATURES and not run.has_table:
         # Made of the edges: their columns mean nothing to anybody.
         return NamedReason("features from structure", reason.share)
     return NamedReason(reason.kind, reason.share, tuple(_parts(run, reason)))

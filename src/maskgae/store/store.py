@@ -17,7 +17,7 @@ ids.parquet            what the nodes are called
 features.json          how the table of nodes became features
 val.npy, test.npy      of a run, ``[2, V]`` and ``[2, T]``: what was held out, and beside it
                        ``val_negatives.npy`` and ``test_negatives.npy``
-structural_*.npy       of a run, what made the features of a graph that brought none
+structural_*.npy       of a run, what made columns from edges, instead of features or beside them
 =====================  ======================================================================
 
 The store of a run that was fitted on another store refers to that one and has only what is new.

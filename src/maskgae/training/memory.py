@@ -133,17 +133,22 @@ def expected_targets(graph: Graph, settings: Settings) -> int:
     """About how many pairs an epoch hides."""
     kind, config = settings.mask.kind, settings.mask
     share = {"edge": config.p, "path": 0.5, "none": 1.0}[kind]
+    if settings.encoder.structure and kind != "none":
+        share = 1 / config.folds
     return max(1, round(share * graph.num_pairs))
 
 
 def _feature_numbers(graph: Graph, settings: Settings) -> float:
     """Numbers that hold the features of one node."""
     own = 0.0 if settings.encoder.node_embedding else 128.0  # made from structure
+    beside = settings.encoder.node_embedding
     if isinstance(graph.features, SparseFeatures):
         own = 3 * graph.features.by_row.num_entries / max(1, graph.num_nodes)
     elif graph.features is not None:
         own = graph.features.num_columns
-    return own + settings.encoder.node_embedding
+    if graph.features is not None:
+        beside += settings.encoder.structure
+    return own + beside
 
 
 def _different(draws: float, nodes: int) -> float:

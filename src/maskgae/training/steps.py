@@ -28,6 +28,7 @@ from maskgae.masking.mask import Masked, draw_mask
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import Blocks, Sampler
 from maskgae.nn.network import MaskGAENet, Step
+from maskgae.training.folds import Folds
 from maskgae.training.parallel import Ranks
 
 ALONE = Ranks()
@@ -53,12 +54,17 @@ class Steps:
     ) -> None:
         self.graph, self.settings, self.stream, self.ranks = graph, settings, stream, ranks
         self.fanouts = fanouts_by_hop(settings)
+        self.folds = None
+        if settings.encoder.structure and settings.mask.kind != "none":
+            self.folds = Folds(graph, settings, stream)
         self.non_edges = NonEdges(graph)
         kind = settings.objective.corrupt
         self.corrupted = None if kind == "none" else Corrupted(graph, kind, self.non_edges)
 
     def mask(self, epoch: int) -> Masked:
         """The mask of an epoch, the same whenever and wherever it is asked for."""
+        if self.folds is not None:
+            return self.folds.mask(epoch)
         layers = self.settings.encoder.layers
         return draw_mask(self.graph, self.settings.mask, layers, self.stream.at("mask", epoch))
 
@@ -96,12 +102,13 @@ class Steps:
 
     def epoch(self, net: MaskGAENet, masked: Masked, epoch: int, first: int = 0) -> Iterator[Step]:
         """The steps of an epoch from the ``first`` on."""
+        graph = self.graph if self.folds is None else self.folds.seen(epoch)
         if not self.fanouts:
-            view = _Whole(net, self.graph, masked)
+            view = _Whole(net, graph, masked)
             for targets, negatives, weight, _ in self._pairs(masked, epoch, first):
                 yield replace(view.step(targets, negatives), weight=weight)
             return
-        cut = _Cut(net, self.graph, masked, self.fanouts)
+        cut = _Cut(net, graph, masked, self.fanouts)
         pairs = self._pairs(masked, epoch, first)
         around = ((weight, cut.around(t, n, noise)) for t, n, weight, noise in pairs)
         for weight, seen in ahead(around):
