@@ -211,6 +211,8 @@ def fit(
         raise typer.Exit(progress.stopped(stopped)) from None
     if json is not None and found.record:
         write_json(json, found.record)
+    if found.record and not quiet:
+        screen.next_command(f"maskgae links {screen.plain(out)} --top 3")
 
 
 @app.command()

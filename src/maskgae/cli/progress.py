@@ -96,8 +96,6 @@ class FitProgress(Callback):
             screen.out.print(line, soft_wrap=True)
         page = screen.plain(run.folder / "report.html")
         screen.out.print(f"run folder: {folder} · the page: {page}", soft_wrap=True)
-        if not self.quiet:
-            screen.out.print(f"next: maskgae links {folder} --top 3", soft_wrap=True)
 
 
 def _unfinished(run: Run) -> Iterator[str]:

@@ -298,6 +298,11 @@ def credentials(
     yield f"      {speed}peak memory {record['peak_rss_mb']:.0f} MB"
 
 
+def next_command(command: str) -> None:
+    """What to ask now."""
+    out.print(f"next: [bold]{command}[/]", soft_wrap=True)
+
+
 def show_source(source: Source, plan: Plan) -> None:
     """What was read, what became what, and what was chosen."""
     from maskgae.nn.convs import CONVS

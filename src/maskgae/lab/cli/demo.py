@@ -34,9 +34,13 @@ def demo(
     progress = FitProgress(quiet)
     with progress.watched():
         fit(Source(*imports_source()), folder=out, force=out == DEMO, callbacks=[progress])
-    screen.out.print(
-        f"\nThe page to look at: [bold]{screen.plain(out / 'report.html')}[/]\n"
-        "Next: [bold]maskgae fit EDGES.csv --out RUN[/]        your own graph\n"
-        "      [bold]maskgae evaluate link --dataset Cora[/]   the paper's benchmarks\n"
-        "      [bold]maskgae --help[/]                         everything else"
-    )
+    asked = f"maskgae links {screen.plain(out)} --node scipy.sparse --top 3"
+    verbs = {
+        asked: "missing links",
+        "maskgae fit EDGES.csv --out RUN": "your own graph",
+        "maskgae evaluate link --dataset Cora": "the paper's benchmarks",
+        "maskgae --help": "everything else",
+    }
+    screen.out.print("\nnext:")
+    for command, what in verbs.items():
+        screen.out.print(f"  [bold]{command:<{len(asked)}}[/]   {what}", soft_wrap=True)
