@@ -176,15 +176,30 @@ def test_the_spectral_rule_is_a_low_rank_entry(monkeypatch: pytest.MonkeyPatch) 
     whole = normalized(graph)
     values, vectors = np.linalg.eigh(whole)
     # All eigenvectors give the adjacency itself, and an edge without itself nothing.
-    rules = Rules(graph, ["spectral"])
-    assert np.abs(rules.pairs(pairs)["spectral"]).max() < 1e-6
-    assert np.abs(rules.pairs(graph.pairs)["spectral"]).max() < 1e-6
+    rules = Rules(graph, ["spectral", "spectral_cosine"])
+    for name in rules.names:
+        assert np.abs(rules.pairs(pairs)[name]).max() < 1e-6
+        assert np.abs(rules.pairs(graph.pairs)[name]).max() < 1e-6
     # By the solver for large graphs, at rank 4.
     monkeypatch.setattr(vector_rules, "RANK", 4)
     best = np.argsort(-np.abs(values))[:4]
     low = (vectors[:, best] * values[best]) @ vectors[:, best].T
     found = Rules(graph, ["spectral"]).pairs(pairs)["spectral"]
     assert found == pytest.approx(low[tuple(pairs.numpy())], abs=1e-4)
+    # With the lengths of both ends.
+    monkeypatch.setattr(vector_rules, "COSINE_RANK", 4)
+    found = Rules(graph, ["spectral_cosine"]).pairs(pairs)["spectral_cosine"]
+    lengths = np.sqrt((vectors[:, best] ** 2) @ np.abs(values[best]))
+    lengths[-1] = 1  # nobody knows it, and its entries are zero
+    cosine = low / np.outer(lengths, lengths)
+    assert found == pytest.approx(cosine[tuple(pairs.numpy())], abs=1e-3)
+
+
+def test_a_node_without_edges_has_a_spectral_cosine_of_zero() -> None:
+    graph = Graph.from_edges([(0, 1), (1, 2), (0, 2)], 4)
+    rules = Rules(graph, ["spectral_cosine"])
+    assert rules.pairs(torch.tensor([[0], [3]]))["spectral_cosine"].tolist() == [0]
+    assert (rules.rows(torch.tensor([3]))["spectral_cosine"] == 0).all()
 
 
 @pytest.mark.parametrize("together", [1, 7, 64])

@@ -18,7 +18,7 @@ from maskgae.evaluation import scorer_fit
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import full_ranking
 from maskgae.evaluation.rules import Rules
-from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer
+from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer, combined_rules
 from maskgae.evaluation.scorer_fit import Queries, _mean_and_spread, fit_scorer, platt
 
 pytestmark = pytest.mark.usefixtures("global_rng_untouched")
@@ -196,3 +196,9 @@ def test_columns_are_measured_over_all_candidates() -> None:
     kept = others[~out].double()
     assert torch.allclose(mean, kept.mean(0))
     assert torch.allclose(spread[:2], kept.std(0)[:2], rtol=1e-6) and spread[2] == 1
+
+
+def test_the_low_rank_adjacency_is_combined_on_dense_graphs() -> None:
+    sparse, dense = (generate(40, pairs, seed=1).with_features(None) for pairs in (60, 400))
+    assert "spectral_cosine" not in combined_rules(sparse, "all")
+    assert combined_rules(dense, "all") == (*combined_rules(dense), "spectral_cosine")

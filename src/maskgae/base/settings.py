@@ -214,6 +214,13 @@ class ScorerConfig:
         "neighbours, weighted on validation edges where that ranks better",
         choices=("network", "combined"),
     )
+    rules: str = setting(
+        "few",
+        "which rules are combined; few: counts, paths, degrees and cosines of features; all: also "
+        "features smoothed over nodes of like features, up to 10,000 nodes, and the low-rank "
+        "adjacency of dense graphs",
+        choices=("few", "all"),
+    )
 
 
 @dataclass(frozen=True)

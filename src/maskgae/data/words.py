@@ -47,8 +47,7 @@ class WordMap:
         if not isinstance(features, SparseFeatures) or features.num_columns <= width:
             return None
         rows = features.scipy()
-        used = np.bincount(rows.indices, minlength=rows.shape[1])
-        weights = np.log((1 + rows.shape[0]) / (1 + used)).astype(np.float32) + 1
+        weights = _weights(rows)
         axes = _leading_axes(_weighted(rows, weights), min(width, rows.shape[0]), stream)
         return cls(torch.from_numpy(weights), torch.from_numpy(axes))
 
@@ -56,6 +55,26 @@ class WordMap:
         """``[n, C] -> [n, k]``"""
         rows = _weighted(features.scipy(), self.weights.numpy())
         return torch.from_numpy(np.asarray(rows @ self.axes.numpy(), dtype=np.float32))
+
+
+def rare_words_first(features: Features) -> Features:
+    """Features in which rare columns count more (TF-IDF), rows of length one.
+
+    Dense features have no rare columns; their rows are brought to length one.
+
+    >>> rare_words_first(as_features(np.eye(2))).dense().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if not isinstance(features, SparseFeatures):
+        return scaled_rows(features)
+    rows = features.scipy()
+    return as_features(_weighted(rows, _weights(rows)))
+
+
+def _weights(rows: sp.csr_matrix) -> np.ndarray:
+    """What each column counts, the more, the fewer rows have it, ``[C]``."""
+    used = np.bincount(rows.indices, minlength=rows.shape[1])
+    return np.log((1 + rows.shape[0]) / (1 + used)).astype(np.float32) + 1
 
 
 def _weighted(rows: sp.csr_matrix, weights: np.ndarray) -> sp.csr_matrix:

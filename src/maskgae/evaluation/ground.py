@@ -206,10 +206,10 @@ class Ground:
         return self._rules[ends]
 
 
-def shown_rules(graph: Graph) -> tuple[str, ...]:
-    """The rules that stand beside a method."""
+def shown_rules(graph: Graph, which: str = "few") -> tuple[str, ...]:
+    """The rules that stand beside a method that combines few or all."""
     more = "adamic_adar" if has_triangles(graph) else "spectral"
-    return tuple(dict.fromkeys((*combined_rules(graph), more)))
+    return tuple(dict.fromkeys((*combined_rules(graph, which), more)))
 
 
 def direction_auc(ahead: Tensor, back: Tensor) -> float:

@@ -34,7 +34,7 @@ from maskgae.evaluation.method import (
 from maskgae.evaluation.outcome import Metrics, Outcome, mask_facts
 from maskgae.evaluation.ranking import quick_ends
 from maskgae.evaluation.rules import link_heuristics
-from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer
+from maskgae.evaluation.scorer import NETWORK, Columns, PairScorer, Scorer, combined_rules
 from maskgae.evaluation.scorer_fit import fit_scorers
 
 #: Above this many nodes nothing is ranked among all of them, and no rules are combined.
@@ -105,7 +105,8 @@ def link_task(
     validation, kept = selection_pairs(split, settings)
     fitted = method.fit(split.train, validation, stream, on_epoch)
     trained = time.perf_counter()
-    scorers = fitted_scorers(fitted, split, kept, stream.at("scorer"))
+    which = settings.scorer.rules
+    scorers = fitted_scorers(fitted, split, kept, stream.at("scorer"), which)
     before, told = None, dict[str, Any]()
     if settings.encoder.kind != "none":
         before = untrained(split.train, stream)
@@ -114,7 +115,7 @@ def link_task(
         found = _scores(fitted, before, scorer, ground)
         rows = {name: ground.contest.row(scores) for name, scores in found}
     else:
-        rows, told = _rows(fitted, before, scorers, ground)
+        rows, told = _rows(fitted, before, scorers, ground, which)
     scores = told.pop("test_scores", None)
     outcome = Outcome(
         seed=settings.seed,
@@ -133,12 +134,13 @@ def link_task(
 
 
 def fitted_scorers(
-    fitted: Scores, split: LinkSplit, kept: Validation | None, stream: Stream
+    fitted: Scores, split: LinkSplit, kept: Validation | None, stream: Stream, which: str = "few"
 ) -> dict[str, Scorer]:
     """What scores the method's row and, where rules are combined with it, the parts' own rows."""
     if kept is None or not kept.pairs.shape[1]:  # the only validation pair chose the epoch
         return {"method": Scorer.bare()}
-    columns = Columns.of(split.seen, opened(fitted, split.seen))
+    names = combined_rules(split.seen, which)
+    columns = Columns.of(split.seen, opened(fitted, split.seen), names)
     known = joined(split.seen, split.val, None)
     combined, rules = fit_scorers(columns, kept, known, stream)
     if columns.network is None:
@@ -147,7 +149,11 @@ def fitted_scorers(
 
 
 def _rows(
-    fitted: FittedScores, before: Network | None, scorers: Mapping[str, Scorer], ground: Ground
+    fitted: FittedScores,
+    before: Network | None,
+    scorers: Mapping[str, Scorer],
+    ground: Ground,
+    which: str,
 ) -> tuple[dict[str, Metrics], dict[str, Any]]:
     """Every row of the table, ranking included, and what to expect of the method's.
 
@@ -157,8 +163,11 @@ def _rows(
     if before is None:
         ends = quick_ends(messages.num_nodes)
     combined = scorers["method"].kind != NETWORK or len(scorers) > 1
-    names = shown_rules(messages) if combined else ()
-    columns = Columns.of(messages, opened(fitted, messages), names)
+    names: dict[str, None] = {}
+    if combined:  # with more edges another rule may be affordable, and one no longer
+        used = (name for scorer in scorers.values() for name in scorer.columns)
+        names = dict.fromkeys((*used, *shown_rules(messages, which)))
+    columns = Columns.of(messages, opened(fitted, messages), tuple(names))
     z = None if before is None else F.normalize(before.embed(messages), dim=1)
     rows, told = ground.asked(Board(columns, scorers, z), ends)
     if not combined:

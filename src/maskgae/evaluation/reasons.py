@@ -49,7 +49,9 @@ KINDS = {
     **dict.fromkeys(("common_neighbours", "adamic_adar", "resource_allocation"), NEIGHBOURS),
     "three_steps": PATHS,
     "feature_cosine": FEATURES,
-    **dict.fromkeys(("smoothed_cosine", "twice_smoothed_cosine"), "features of the surroundings"),
+    **dict.fromkeys(
+        ("smoothed_cosine", "twice_smoothed_cosine", "knn_cosine"), "features of the surroundings"
+    ),
     **dict.fromkeys(("degree_product", "degree_gap"), "number of neighbours"),
     "pagerank": "walks of any length",
 }

@@ -14,7 +14,9 @@ three_steps            :math:`(S^3)_{uv}`
 feature_cosine         :math:`x_u^\top x_v / (|x_u| |x_v|)`
 smoothed_cosine        :math:`g_u^\top g_v / (|g_u| |g_v|)`
 twice_smoothed_cosine  the same of :math:`g^{(2)}`
+knn_cosine             the same of :math:`h`, smoothed over nodes of like features as well
 spectral               :math:`(V \Lambda V^\top)_{uv}`, :math:`S` at rank 64
+spectral_cosine        the same at rank 128, over :math:`|y_u| |y_v|`, :math:`y = V |\Lambda|^{1/2}`
 pagerank               :math:`\alpha \sum_k (1 - \alpha)^k (S^k)_{uv}`, :math:`\alpha = 0.15`
 =====================  ======================================================================
 
@@ -22,8 +24,8 @@ all of them symmetric, and all on the edges of one graph, the message graph. Whe
 itself an edge of that graph, it is scored as if it were not: exactly in the counts, the degrees,
 the paths of three steps and the features smoothed once. From the features smoothed twice its walks
 are taken away, the weights of the other walks stay; from the spectral product its own projection;
-from PageRank the walk of one step (:mod:`~maskgae.evaluation.count_rules` and
-:mod:`~maskgae.evaluation.vector_rules` have the equations).
+from PageRank the walk of one step (:mod:`~maskgae.evaluation.count_rules`,
+:mod:`~maskgae.evaluation.vector_rules` and :mod:`~maskgae.evaluation.knn_rule` have the equations).
 """
 
 from __future__ import annotations
@@ -39,11 +41,19 @@ from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
 from maskgae.evaluation.count_rules import Counts, PageRank, Scores, ThreeSteps
 from maskgae.evaluation.directed_rules import Directed
-from maskgae.evaluation.vector_rules import FeatureCosine, SmoothedCosine, Spectral
+from maskgae.evaluation.knn_rule import KnnCosine
+from maskgae.evaluation.vector_rules import (
+    FeatureCosine,
+    SmoothedCosine,
+    Spectral,
+    SpectralCosine,
+)
 
 #: Nodes and entries, twice the edges, up to which PageRank is among the rules by default: it costs
 #: a row of the graph for every pair.
 PAGERANK_NODES, PAGERANK_ENTRIES = 10_000, 2**20
+#: Nodes up to which nodes of like features are looked for: each is compared with all.
+KNN_NODES = 10_000
 
 #: Pairs that are asked at a time: what rules keep of a pair would fill the memory for millions.
 BLOCK_PAIRS = 2**18
@@ -61,8 +71,14 @@ RECORDED_OF_SIDES = ("three_steps", "degree_product", "feature_cosine")
 #: What is shown beside them of a directed graph.
 RECORDED_OF_WAYS = ("in_degree", "level_gap")
 OF_TRIANGLES = ("common_neighbours", "adamic_adar", "resource_allocation")
-STRUCTURAL = (*Counts.names, *ThreeSteps.names, *Spectral.names, *PageRank.names)
-OF_FEATURES = (*FeatureCosine.names, *SmoothedCosine.names)
+STRUCTURAL = (
+    *Counts.names,
+    *ThreeSteps.names,
+    *Spectral.names,
+    *SpectralCosine.names,
+    *PageRank.names,
+)
+OF_FEATURES = (*FeatureCosine.names, *SmoothedCosine.names, *KnnCosine.names)
 RULES = (*STRUCTURAL, *OF_FEATURES)
 
 
@@ -137,15 +153,19 @@ class Rules:
 
     def _asked(self) -> Iterator[Rule]:
         graph, asked = self.graph, set(self.names)
-        for kind in (Counts, ThreeSteps, Spectral, PageRank):
+        for kind in (Counts, ThreeSteps, Spectral, SpectralCosine, PageRank):
             if asked & set(kind.names):
                 yield kind(graph)
         if asked & set(Directed.names):
             yield Directed(graph, self.names)
-        if graph.features is not None and asked & set(FeatureCosine.names):
+        if graph.features is None:
+            return
+        if asked & set(FeatureCosine.names):
             yield FeatureCosine(graph.features)
-        if graph.features is not None and asked & set(SmoothedCosine.names):
+        if asked & set(SmoothedCosine.names):
             yield SmoothedCosine(graph, graph.features)
+        if asked & set(KnnCosine.names):
+            yield KnnCosine(graph, graph.features)
 
 
 def default_rules(graph: Graph) -> tuple[str, ...]:
@@ -155,9 +175,12 @@ def default_rules(graph: Graph) -> tuple[str, ...]:
         names = tuple(name for name in names if name not in OF_TRIANGLES)
     if graph.directed:
         names = (*names, *Directed.names)
-    small = graph.num_nodes <= PAGERANK_NODES
-    affordable = small and 2 * graph.num_pairs <= PAGERANK_ENTRIES
-    return tuple(name for name in names if affordable or name not in PageRank.names)
+    dear: tuple[str, ...] = ()
+    if graph.num_nodes > PAGERANK_NODES or 2 * graph.num_pairs > PAGERANK_ENTRIES:
+        dear += PageRank.names
+    if graph.num_nodes > KNN_NODES:
+        dear += KnnCosine.names
+    return tuple(name for name in names if name not in dear)
 
 
 def has_triangles(graph: Graph) -> bool:

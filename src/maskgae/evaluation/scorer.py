@@ -72,6 +72,9 @@ COMBINED = (
     "smoothed_cosine",
     "twice_smoothed_cosine",
 )
+#: Neighbours on average from which the low-rank adjacency is combined as well, and nodes up to
+#: which. With fewer the leading eigenvectors are those of small parts that hang by few edges.
+LOW_RANK_DEGREE, LOW_RANK_NODES = 15, 50_000
 #: Numbers in one column of a block of rows.
 BLOCK_NUMBERS = 2**20
 
@@ -96,7 +99,7 @@ class Columns:
     def of(
         cls, graph: Graph, network: PairScores | None = None, names: Sequence[str] | None = None
     ) -> Columns:
-        """The columns that are combined on a graph, or those that a scorer names."""
+        """Columns by name, as a scorer has them, or the few that are combined on a graph."""
         if names is None:
             names = combined_rules(graph)
         wanted = [name for name in names if name not in NETWORKS]
@@ -137,9 +140,13 @@ class Columns:
         return torch.stack(parts).movedim(0, -1)
 
 
-def combined_rules(graph: Graph) -> tuple[str, ...]:
-    """The rules that are combined on a graph of its kind."""
+def combined_rules(graph: Graph, which: str = "few") -> tuple[str, ...]:
+    """The rules that are combined on a graph of its kind, ``few`` or ``all``."""
     names = COMBINED if has_triangles(graph) else (*COMBINED, "spectral")
+    if which == "all":
+        dense = 2 * graph.num_pairs >= LOW_RANK_DEGREE * graph.num_nodes
+        low_rank = has_triangles(graph) and dense and graph.num_nodes <= LOW_RANK_NODES
+        names = (*names, "knn_cosine", *(["spectral_cosine"] if low_rank else []))
     names = (*names, *Directed.names) if graph.directed else names
     possible = default_rules(graph)
     return tuple(name for name in names if name in possible)

@@ -15,7 +15,8 @@ leave :math:`g^{(2)}_u` exactly too, while the walks that stay keep the weights 
 The spectral rule is an entry of :math:`V \Lambda V^\top`, the best approximation of rank
 :data:`RANK` of :math:`S = D^{-1/2} A D^{-1/2}`. With :math:`P = V V^\top`, an edge leaves it to
 first order, by what is left of its own two entries after the projection,
-:math:`S_{uv} (P_{uu} P_{vv} + P_{uv}^2)`.
+:math:`S_{uv} (P_{uu} P_{vv} + P_{uv}^2)`. With the lengths of the rows of
+:math:`V |\Lambda|^{1/2}` it is the spectral cosine; an edge leaves its entry and not the lengths.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from maskgae.evaluation.count_rules import Floats, Scores
 PROJECTED = 256
 #: so features of up to so many numbers, 64 MB, stay as they are, and others keep what fits.
 EXACT_NUMBERS = 2**24
-#: Eigenvectors of the spectral rule.
-RANK = 64
+#: Eigenvectors of the spectral rule, and of the spectral cosine.
+RANK, COSINE_RANK = 64, 128
 #: Pairs whose vectors are multiplied at a time.
 CHUNK_PAIRS = 2**14
 
@@ -79,7 +80,7 @@ class SmoothedCosine:
     names: tuple[str, ...] = ("smoothed_cosine", "twice_smoothed_cosine")
 
     def __init__(self, graph: Graph, features: Features) -> None:
-        self.graph, self.x = graph, _projected(features)
+        self.graph, self.x = graph, projected(features)
         # [N, 1]
         self.scale = (graph.degrees + 1).float().rsqrt().unsqueeze(1)
 
@@ -100,8 +101,8 @@ class SmoothedCosine:
         ways = (self._once_without, self._twice_without)
         scores: Scores = {}
         for name, table, without in zip(self.names, self.directions, ways, strict=True):
-            found = _dots(table, pairs)
-            found[along] = _by_chunk(pairs[:, along], partial(_cosines, without))
+            found = dots(table, pairs)
+            found[along] = by_chunk(pairs[:, along], partial(cosines, without))
             scores[name] = found.double().numpy()
         return scores
 
@@ -128,18 +129,21 @@ class Spectral:
 
     names: tuple[str, ...] = ("spectral",)
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, rank: int | None = None) -> None:
         self.root = graph.degrees.clamp(min=1).float().sqrt()
-        self.values, self.vectors = _eigen(graph)
+        self.values, self.vectors = _eigen(graph, rank or RANK)
 
     def pairs(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Scores:
-        along = torch.from_numpy(np.flatnonzero(edge))
-        found = _by_chunk(pairs, lambda u, v: (self.vectors[u] * self.vectors[v]) @ self.values)
-        found[along] -= _by_chunk(pairs[:, along], self._own)
-        return {"spectral": found.double().numpy()}
+        return {"spectral": self._entries(pairs, edge).double().numpy()}
 
     def rows(self, nodes: Tensor) -> Scores:
         return {"spectral": ((self.vectors[nodes] * self.values) @ self.vectors.T).numpy()}
+
+    def _entries(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Tensor:
+        along = torch.from_numpy(np.flatnonzero(edge))
+        found = by_chunk(pairs, lambda u, v: (self.vectors[u] * self.vectors[v]) @ self.values)
+        found[along] -= by_chunk(pairs[:, along], self._own)
+        return found
 
     def _own(self, u: Tensor, v: Tensor) -> Tensor:
         """What an edge's own two entries give to its entry, to first order."""
@@ -148,7 +152,27 @@ class Spectral:
         return own / (self.root[u] * self.root[v])
 
 
-def _dots(table: Tensor, pairs: Tensor) -> Tensor:
+class SpectralCosine(Spectral):
+    """The same at a higher rank, over the lengths of both ends: degrees no longer count."""
+
+    names: tuple[str, ...] = ("spectral_cosine",)
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph, COSINE_RANK)
+        lengths = (self.vectors.square() @ self.values.abs()).sqrt()
+        # [N]; a node without edges is like no other.
+        self.scale = torch.where(lengths > 1e-6, 1 / lengths, 0.0)
+
+    def pairs(self, pairs: Tensor, edge: NDArray[np.bool_]) -> Scores:
+        found = self._entries(pairs, edge) * self.scale[pairs].prod(0)
+        return {"spectral_cosine": found.double().numpy()}
+
+    def rows(self, nodes: Tensor) -> Scores:
+        z = self.vectors * self.scale.unsqueeze(1)
+        return {"spectral_cosine": ((z[nodes] * self.values) @ z.T).numpy()}
+
+
+def dots(table: Tensor, pairs: Tensor) -> Tensor:
     """Inner products of the rows of pairs, ``[N, d], [2, P] -> [P]``."""
     from maskgae.kernels.compiled import in_threads
     from maskgae.kernels.products import row_dots
@@ -159,18 +183,18 @@ def _dots(table: Tensor, pairs: Tensor) -> Tensor:
     return out
 
 
-def _cosines(vectors: Callable[[Tensor, Tensor], Tensor], u: Tensor, v: Tensor) -> Tensor:
+def cosines(vectors: Callable[[Tensor, Tensor], Tensor], u: Tensor, v: Tensor) -> Tensor:
     """Cosines of pairs whose two vectors depend on the other end."""
     return F.cosine_similarity(vectors(u, v), vectors(v, u), dim=1, eps=1e-12)
 
 
-def _by_chunk(pairs: Tensor, scores: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+def by_chunk(pairs: Tensor, scores: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     """Scores of pairs, some at a time, ``[2, P] -> [P]``."""
     parts = [scores(u, v) for u, v in pairs.split(CHUNK_PAIRS, dim=1)]
     return torch.cat(parts) if parts else torch.empty(0)
 
 
-def _projected(features: Features) -> Tensor:
+def projected(features: Features) -> Tensor:
     """Dense features, projected where they are many, so that products are kept as expected."""
     columns = features.num_columns
     width = max(PROJECTED, EXACT_NUMBERS // max(1, features.num_rows))
@@ -180,19 +204,19 @@ def _projected(features: Features) -> Tensor:
     return features.linear(torch.randn(columns, width, generator=generator) / width**0.5)
 
 
-def _eigen(graph: Graph) -> tuple[Tensor, Tensor]:
+def _eigen(graph: Graph, rank: int) -> tuple[Tensor, Tensor]:
     """The leading eigenvalues ``[k]`` and eigenvectors ``[N, k]`` of the normalised adjacency."""
     matrix = normalized_adjacency(graph)
-    if graph.num_nodes <= 2 * RANK:
+    if graph.num_nodes <= 2 * rank:
         values, vectors = np.linalg.eigh(matrix.toarray())
-        leading = np.argsort(-np.abs(values), kind="stable")[:RANK]
+        leading = np.argsort(-np.abs(values), kind="stable")[:rank]
         values, vectors = values[leading], vectors[:, leading]
     else:
         from scipy.sparse.linalg import eigsh
 
         random = _ADDRESS.at("spectral").numpy()
         start = random.standard_normal(graph.num_nodes).astype(np.float32)
-        values, vectors = eigsh(matrix, k=RANK, v0=start, rng=random, tol=1e-4)
+        values, vectors = eigsh(matrix, k=rank, v0=start, rng=random, tol=1e-4)
     return torch.from_numpy(values.copy()), torch.from_numpy(np.ascontiguousarray(vectors))
 
 

@@ -21,6 +21,8 @@ from maskgae.base.settings import Settings
 from maskgae.data.features import Features, SparseFeatures
 from maskgae.data.graph import Graph
 from maskgae.evaluation.link_task import RANKED_NODES
+from maskgae.evaluation.rules import KNN_NODES
+from maskgae.evaluation.scorer import LOW_RANK_DEGREE, LOW_RANK_NODES
 from maskgae.presets import preset as named_preset
 
 #: Neighbours on average below which a graph is hardly more than a tree.
@@ -207,6 +209,14 @@ def _choose_scorer(facts: GraphSize, suggestion: Suggestion) -> None:
         "of validation; where the rules do not help there, the network scores alone."
     )
     suggestion.add(reason, scorer__kind="combined")
+    dense = facts.mean_degree >= LOW_RANK_DEGREE and facts.nodes <= LOW_RANK_NODES
+    alike = facts.feature_density is not None and facts.nodes <= KNN_NODES
+    if dense or alike:
+        reason = (
+            "All rules: the low-rank adjacency where the graph is dense, and features smoothed "
+            "over nodes of like features where there are any."
+        )
+        suggestion.add(reason, scorer__rules="all")
 
 
 def _choose_readout(facts: GraphSize, suggestion: Suggestion) -> None:

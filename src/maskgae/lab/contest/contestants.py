@@ -20,7 +20,7 @@ from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import PairScores, Validation
 from maskgae.evaluation.rules import Rules, default_rules
-from maskgae.evaluation.scorer import Columns, PairScorer
+from maskgae.evaluation.scorer import Columns, PairScorer, combined_rules
 from maskgae.evaluation.scorer_fit import fit_scorers
 from maskgae.lab.contest import embeddings
 from maskgae.lab.contest.embeddings import COLUMNS, EPOCHS, STEPS, WALKS, WINDOW, Floats
@@ -28,6 +28,9 @@ from maskgae.lab.contest.exam import Exam
 from maskgae.lab.contest.products import best_products
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.fit import QUICK, fit
+
+#: Which rules ``fit`` combines, where a graph has them.
+ALL = "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +64,11 @@ class Contestant:
 
     def resolved(self, graph: Graph) -> dict[str, Any]:
         """The settings on a graph: of ``fit`` all that then differ from the defaults."""
-        if self.kind != "fit":
-            return dict(self.settings)
-        return resolve_settings(graph, overrides=self.settings).changed()
+        if self.kind == "fit":
+            return resolve_settings(graph, overrides=self.settings).changed()
+        if self.kind == "part" and combined_rules(graph, ALL) != combined_rules(graph):
+            return {**self.settings, "scorer.rules": ALL}
+        return dict(self.settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +128,8 @@ def fitted(title: str, **settings: Any) -> Contestant:
 def _rules_alone(exam: Exam, stream: Stream) -> Entered:
     """The rules of ``fit`` through its combiner, without a network."""
     validation = Validation(exam.split.val, exam.split.val_negatives)
-    scorer = fit_scorers(Columns.of(exam.train), validation, exam.known, stream)[1]
+    columns = Columns.of(exam.train, None, combined_rules(exam.train, ALL))
+    scorer = fit_scorers(columns, validation, exam.known, stream)[1]
     return Entered(PairScorer.of(scorer, exam.train))
 
 
