@@ -39,6 +39,7 @@ from maskgae.run.callbacks import Callback, Callbacks
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.labels import add_label_metrics
 from maskgae.run.map import write_nodes
+from maskgae.run.page import write_shown
 from maskgae.run.plan import Plan, plan_fit
 from maskgae.run.run import Run
 from maskgae.run.source import Source, read
@@ -209,8 +210,7 @@ class _Request:
             folders.clear_results(place)  # of a run that was stopped here
             files.write_run(run, place)
             self.callback.on_part("page")
-            write_nodes(run, place)
-            run.report(place / folders.REPORT)
+            write_shown(run, place)
             folders.drop_checkpoints(place)
         return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,17 @@ def write_report(run: Run, path: Path | None = None) -> Path:
     if path is None:
         if run.folder is None:
             raise InputError("this run has no folder yet: give the page a path, or save the run")
-        path = run.folder / REPORT
-        write_nodes(run, run.folder)
+        write_shown(run, run.folder)
+        return run.folder / REPORT
     write_page(path, report_data(run))
     return path
+
+
+def write_shown(run: Run, folder: Path) -> None:
+    """Writes what is shown of a run into its folder: where its nodes lie, then the page."""
+    data = report_data(run)
+    write_nodes(run, folder)
+    write_page(folder / REPORT, data)
 
 
 def run_head(run: Run) -> str:
@@ -69,17 +77,21 @@ def _whole(run: Run) -> dict[str, Any]:
     if run.net.degree_decoder is not None:
         with torch.no_grad():
             degrees = (graph.degrees.numpy(), run.net.degree_decoder(run.z).cpu().numpy())
+    embedding = run.embedding  # before the two that need it
+    with ThreadPoolExecutor(1) as beside:
+        drawn = beside.submit(lambda: run.map)
+        links = strongest_links(run)
     return {
         "ids": [str(name) for name in run.ids],
         "pairs": graph.pairs.numpy(),
-        "embedding": run.embedding,
+        "embedding": embedding,
         "feature_rows": [] if encoder is None else list(encoder.rows()),
         "test_scores": run.test_scores(),
         "degrees": degrees,
         "degree_note": "predicted: the degree among hidden edges, as trained; true: all edges",
         "labels": _labels(run, graph.labels),
-        **run.map._asdict(),
-        **strongest_links(run),
+        **drawn.result()._asdict(),
+        **links,
     }
 
 

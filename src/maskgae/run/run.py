@@ -194,9 +194,10 @@ class Run:
         if self._test_scores is not None or self.split is None:
             return self._test_scores
         scores = self.scores_on(self.split.messages(self.settings.split.message_edges))
-        parts = (self.split.test, self.split.test_negatives)
-        positive, negative = (scores.probability(pairs).numpy() for pairs in parts)
-        return positive, negative
+        # In one list, as the test had them: a product's last digit depends on what stands beside it.
+        pairs = torch.cat([self.split.test, self.split.test_negatives], dim=1)
+        chances = scores.probability(pairs).numpy()
+        return chances[: self.split.test.shape[1]], chances[self.split.test.shape[1] :]
 
     def embed(self, other: Any = None, nodes: Any = None, **how: Any) -> Embedding:
         """Embeddings of the fitted graph, or of a new or grown one of the same kind.
