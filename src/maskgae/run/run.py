@@ -194,7 +194,7 @@ class Run:
         if self._test_scores is not None or self.split is None:
             return self._test_scores
         scores = self.scores_on(self.split.messages(self.settings.split.message_edges))
-        # In one list, as the test had them: a product's last digit depends on what stands beside it.
+        # In one list, as the test had them: the last digit of a product depends on its block.
         pairs = torch.cat([self.split.test, self.split.test_negatives], dim=1)
         chances = scores.probability(pairs).numpy()
         return chances[: self.split.test.shape[1]], chances[self.split.test.shape[1] :]
