@@ -74,7 +74,7 @@ COMBINED = (
 )
 #: Neighbours on average from which the low-rank adjacency is combined as well, and nodes up to
 #: which. With fewer the leading eigenvectors are those of small parts that hang by few edges.
-LOW_RANK_DEGREE, LOW_RANK_NODES = 15, 50_000
+LOW_RANK_DEGREE, LOW_RANK_NODES = 16, 50_000
 #: Numbers in one column of a block of rows.
 BLOCK_NUMBERS = 2**20
 
