@@ -159,6 +159,12 @@ class TrainingConfig:
         "all further hops, -1 for all neighbours; empty: the whole visible graph",
         low=-1,
     )
+    batches: str = setting(
+        "random",
+        "random: masked edges come in any order; shared: those with a common end come together, "
+        "and negative samples join few nodes, so that an update on sampled neighbours needs fewer",
+        choices=("random", "shared"),
+    )
     epoch_steps: int = setting(
         0, "end an epoch after this many updates; 0: when every masked edge had its turn", low=0
     )

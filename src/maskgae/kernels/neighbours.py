@@ -28,6 +28,15 @@ def first_from(indices: Any, low: int, high: int, value: int) -> int:
 
 
 @compiled
+def are_joined(indptr: Any, indices: Any, u: Any, v: Any, out: Any) -> None:
+    """Whether the second of two nodes stands in the row of the first: ``[P], [P] -> [P]``."""
+    for pair in range(u.size):
+        end = indptr[u[pair] + 1]
+        place = first_from(indices, indptr[u[pair]], end, v[pair])
+        out[pair] = place < end and indices[place] == v[pair]
+
+
+@compiled
 def add_shared(indptr: Any, indices: Any, worth: Any, u: Any, v: Any, out: Any) -> None:
     """Adds up the worths of the columns that two rows share: ``[C, k], [P], [P] -> [P, k]``."""
     for pair in range(u.size):

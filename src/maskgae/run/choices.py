@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 GIVEN = "Given, by a preset, --set, --config or an option."
 OF_MEMORY = "Given, or chosen for the memory that was there."
 #: What may follow from the memory.
-PLANNED = ("training.batch_pairs", "training.fanouts", "training.epoch_steps")
+PLANNED = (
+    "training.batch_pairs",
+    "training.fanouts",
+    "training.batches",
+    "training.epoch_steps",
+)
 
 
 class Choice(NamedTuple):

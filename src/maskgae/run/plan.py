@@ -97,7 +97,7 @@ def with_batches(
     Epochs, patience and the time between validations are divided by the updates of an epoch, so
     that a training run has about as many updates as before. What is ``given`` stays.
     """
-    values: dict[str, Any] = {"training.batch_pairs": pairs}
+    values: dict[str, Any] = {"training.batch_pairs": pairs, "training.batches": "shared"}
     updates = math.ceil(expected_targets(graph, settings) / pairs)
     if updates > 2 * MOST_STEPS:
         values["training.epoch_steps"] = updates = MOST_STEPS

@@ -30,6 +30,7 @@ from maskgae.nn.blocks import Blocks, Sampler
 from maskgae.nn.network import MaskGAENet, Step
 from maskgae.training.folds import Folds
 from maskgae.training.parallel import Ranks
+from maskgae.training.shared import shared_negatives, shared_order
 
 ALONE = Ranks()
 T = TypeVar("T")
@@ -71,8 +72,11 @@ class Steps:
     def negatives(self, targets: Tensor, epoch: int, step: int) -> Tensor:
         """Non-edges of the training graph for some targets, ``[2, T] -> [2, T * k]``."""
         stream, each = self.stream.at("negatives", epoch, step), self.settings.objective.negatives
-        if self.corrupted is None:
-            drawn = self.non_edges.sample(targets.shape[1] * each, stream)
+        count = targets.shape[1] * each
+        if self.corrupted is None and self.settings.training.batches == "shared":
+            drawn = shared_negatives(self.graph, self.non_edges, count, stream)
+        elif self.corrupted is None:
+            drawn = self.non_edges.sample(count, stream)
         else:
             drawn = self.corrupted.sample(targets, each, stream)
         if self.graph.directed:
@@ -95,8 +99,12 @@ class Steps:
         if size == 0 or size >= masked.targets.numel():
             yield masked.targets
             return
-        generator = self.stream.at("batches", epoch).torch()
-        shuffled = masked.targets[torch.randperm(masked.targets.numel(), generator=generator)]
+        stream = self.stream.at("batches", epoch)
+        if self.settings.training.batches == "shared":
+            shuffled = shared_order(self.graph, masked, stream)
+        else:
+            order = torch.randperm(masked.targets.numel(), generator=stream.torch())
+            shuffled = masked.targets[order]
         for batch in islice(shuffled.split(size), self.settings.training.epoch_steps or None):
             yield batch.sort().values
 
