@@ -3,8 +3,8 @@
 A batch of :math:`B` targets in any order has nearly :math:`2 B` ends, and as many negative samples
 as many more. Here each target belongs to one of its ends by a hash, and the targets of an end come
 in one batch: that leaves two thirds of the ends of targets. Negative samples join the nodes of an
-even sample, each of them four times in the mean. Every target has its turn once an epoch, and a negative sample is as likely to be any
-non-edge as before; what changes is which of them meet in an update.
+even sample, each four times in the mean. Every target has its turn once an epoch, and a negative
+sample is as likely to be any non-edge as before; what changes is which of them meet in an update.
 """
 
 from __future__ import annotations
