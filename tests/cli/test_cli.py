@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
+from rich.text import Text
 from tests.harness.calls import Warm
 from typer.testing import CliRunner
 
 from maskgae.base.errors import InputError
 from maskgae.base.settings import KEYS
-from maskgae.cli import app, main
+from maskgae.cli import app, main, screen
 
 
 def maskgae(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -126,6 +129,16 @@ def test_help_fits_a_narrow_terminal(verb: str) -> None:
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if re.match(r"│ {50,}\S", line)] == []
+
+
+@pytest.mark.parametrize(
+    ("terminal", "lines"), [(True, ["  one two", "  three"]), (False, ["  one two three"])]
+)
+def test_a_terminal_breaks_sentences_between_words(terminal: bool, lines: list[str]) -> None:
+    console = Console(file=io.StringIO(), width=10, force_terminal=terminal)
+    screen.sentence("one two three", console, indent=2)
+    written = Text.from_ansi(console.file.getvalue()).plain
+    assert [line.rstrip() for line in written.splitlines()] == lines
 
 
 def test_options_of_a_kind_stand_together() -> None:

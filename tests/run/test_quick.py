@@ -45,6 +45,15 @@ def test_every_verb_answers(folder: Path, words: list[str]) -> None:
     assert result.exit_code == 0, result.output
 
 
+def test_nothing_is_told_of_a_network(folder: Path) -> None:
+    words = ["fit", str(folder / "edges.csv"), "--quick", "--out", str(folder / "told")]
+    text = CliRunner().invoke(app, words).output
+    assert "settings: no network" in text and "epoch" not in text
+    assert "fit --quick, no network" in text and "edge mask" not in text
+    page = (folder / "told" / "report.html").read_text()
+    assert "fit --quick, no network" in page
+
+
 def test_reasons_have_no_network_and_scores_are_chances(folder: Path) -> None:
     run = Run.load(folder / "run")
     found = run.links(top=1)

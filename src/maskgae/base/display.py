@@ -62,6 +62,23 @@ ROW_NAMES = {
 }
 
 
+def has_network(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of a network; ``fit --quick`` has none."""
+    return record.get("settings", {}).get("encoder.kind") != "none"
+
+
+def method_name(record: Mapping[str, Any]) -> str:
+    """What the method of a record is called.
+
+    >>> method_name({"method": "maskgae"})
+    'MaskGAE'
+    >>> method_name({"method": "maskgae", "settings": {"encoder.kind": "none"}})
+    'fit --quick, no network'
+    """
+    name = record.get("method", "maskgae")
+    return ROW_NAMES.get(name, name) if has_network(record) else "fit --quick, no network"
+
+
 def printable(value: Any) -> str:
     """Text without what a terminal obeys: controls, escapes and marks of direction are spelt out.
 

@@ -122,7 +122,7 @@ def _request(text: str) -> dict[str, Any]:
 def _describe(store: Store) -> None:
     screen.out.print(f"[bold]{screen.plain(store.graph.name)}[/]: {store.graph}", soft_wrap=True)
     for note in store.notes:
-        screen.out.print(f"  {screen.plain(note)}", soft_wrap=True)
+        screen.sentence(screen.plain(note), indent=2)
     size = sum(entry["bytes"] for entry in store.manifest["files"].values())
     folder, digest = screen.plain(store.folder), screen.plain(store.digest)
     words = f"store: {folder} · {size / 2**20:,.0f} MiB · digest {digest}"

@@ -53,7 +53,8 @@ class FitProgress(Callback):
         screen.notice(text)
 
     def on_plan(self, source: Source, plan: Plan) -> None:
-        self.epochs = plan.settings.training.epochs
+        settings = plan.settings
+        self.epochs = 0 if settings.encoder.kind == "none" else settings.training.epochs
         if not self.quiet:
             screen.show_source(source, plan)
 
@@ -62,7 +63,7 @@ class FitProgress(Callback):
         self.seconds[self.part] = self.seconds.get(self.part, 0.0) + now - self.since
         self.since = now
         self.part = name if name in PARTS else "scoring"
-        if name == "training":
+        if name == "training" and self.epochs:
             progress = self._stack.enter_context(screen.training_progress(self.quiet))
             if progress is not None:
                 self._bar = screen.TrainingProgress(progress, "training", self.epochs)
@@ -93,7 +94,7 @@ class FitProgress(Callback):
         if run.metrics:
             screen.show_record(run.record, self.tasks, self.seconds)
         for line in (*gains(run.record), *_unfinished(run)):
-            screen.out.print(line, soft_wrap=True)
+            screen.sentence(line)
         page = screen.plain(run.folder / "report.html")
         screen.out.print(f"run folder: {folder} · the page: {page}", soft_wrap=True)
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,7 +25,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent, printable
+from maskgae.base.display import (
+    METRIC_NAMES,
+    ROW_NAMES,
+    has_network,
+    method_name,
+    percent,
+    printable,
+)
 
 if TYPE_CHECKING:
     from maskgae.base.settings import Settings
@@ -196,9 +204,18 @@ def bare_error(text: str) -> None:
     sys.stderr.write(f"error: {text}\n")
 
 
+def sentence(text: str, console: Console | None = None, indent: int = 0) -> None:
+    """A line that a terminal breaks between words, below its indent, and a pipe gets whole."""
+    console = console or out
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent), expand=False))
+    else:
+        console.print(" " * indent + text, soft_wrap=True)
+
+
 def notice(text: str) -> None:
     """A line that the user should know, beside the results."""
-    err.print(f"note: {plain(text)}", soft_wrap=True)
+    sentence(f"note: {plain(text)}", err)
 
 
 def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
@@ -208,9 +225,8 @@ def record_table(record: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     table.add_column("", no_wrap=True)
     for name in shown:
         table.add_column(METRIC_NAMES.get(name, name), justify="right", no_wrap=True)
-    label = ROW_NAMES.get(record["method"], record["method"])
     table.add_row(
-        Text(label, style="bold"),
+        Text(method_name(record), style="bold"),
         *(Text(percent(record["metrics"][name]), style="bold") for name in shown),
     )
     for row, values in record["sanity"].items():
@@ -257,7 +273,9 @@ def show_record(
 
 
 def _masked(record: Mapping[str, Any]) -> str:
-    return f"{record['mask']} mask, {record['semantics']} · " if record["mask"] else ""
+    if not record["mask"] or not has_network(record):
+        return ""
+    return f"{record['mask']} mask, {record['semantics']} · "
 
 
 def rests_on(record: Mapping[str, Any]) -> Iterator[str]:
@@ -316,7 +334,7 @@ def show_source(source: Source, plan: Plan) -> None:
         lines.append(f"encoder.kind={kind} takes no edge weights: they are left out")
     out.print(f"[bold]{plain(graph.name)}[/]: {graph}", soft_wrap=True)
     for line in lines:
-        out.print(f"  {plain(line)}", soft_wrap=True)
+        sentence(plain(line), indent=2)
 
 
 def _columns(encoder: TableEncoder) -> Iterator[str]:
@@ -327,12 +345,15 @@ def _columns(encoder: TableEncoder) -> Iterator[str]:
     for kind, found in kinds.items():
         listed = ", ".join(name for name, _ in found[:3])
         more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
-        yield f"{kind}: {listed}{more}, {sum(width for _, width in found):,} features"
+        count = sum(width for _, width in found)
+        yield f"{kind}: {listed}{more}, {count:,} feature{'s' if count > 1 else ''}"
 
 
 def _in_words(settings: Settings) -> str:
     """The settings that matter most, in one line."""
     mask, encoder, training = settings.mask, settings.encoder, settings.training
+    if encoder.kind == "none":
+        return "no network"
     ratio = {"edge": f" p={mask.p:g}", "path": f" q={mask.q:g}", "none": ""}[mask.kind]
     widths = [encoder.hidden] * (encoder.layers - 1) + [encoder.dim]
     return (

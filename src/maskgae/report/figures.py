@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskgae.base.display import METRIC_NAMES, ROW_NAMES
+from maskgae.base.display import METRIC_NAMES, ROW_NAMES, method_name
 from maskgae.evaluation.calibration import calibration_bins
 from maskgae.report.markup import label
 from maskgae.report.palette import EDGE, NEUTRAL, NON_EDGE
@@ -67,7 +67,7 @@ def metric_bars(record: Mapping[str, Any]) -> Figure | None:
     name = next((name for name in METRIC_NAMES if name in metrics), None)
     if name is None:
         return None
-    rows = {record.get("method", "maskgae"): metrics, **record.get("sanity", {})}
+    rows = {method_name(record): metrics, **record.get("sanity", {})}
     rows = {row: 100 * values[name]["mean"] for row, values in rows.items() if name in values}
     trace = {
         "type": "bar",

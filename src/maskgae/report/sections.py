@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maskgae.base.display import METRIC_NAMES, ROW_NAMES, percent, shown
+from maskgae.base.display import METRIC_NAMES, ROW_NAMES, method_name, percent, shown
 from maskgae.base.settings import KEYS, help_text
 from maskgae.report.data import ReportData
 
@@ -141,11 +141,11 @@ def _settings(data: ReportData) -> Content | None:
 
 
 def _metrics(record: Mapping[str, Any]) -> Content | None:
-    metrics, method = record.get("metrics", {}), record.get("method", "maskgae")
+    metrics = record.get("metrics", {})
     names = _metric_names(metrics)
     if not names:
         return None
-    rows = [(method, metrics), *record.get("sanity", {}).items()]
+    rows = [(method_name(record), metrics), *record.get("sanity", {}).items()]
     return {
         "heading": TASKS.get(record.get("task", ""), "Metrics"),
         "head": ["percent", *(METRIC_NAMES[name] for name in names)],
