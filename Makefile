@@ -79,6 +79,7 @@ bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.kernels
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.waits $(if $(wildcard ../shared/graphs),--graphs ../shared/graphs)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.stopping $(if $(wildcard ../shared/graphs),--graphs ../shared/graphs)
 	$(BIN)/python -m benchmarks.render
 
 # torch is the pinned one here, too: older ones are allowed, and not tested.

@@ -256,3 +256,12 @@ def test_waits_stand_by_way_and_by_part(load):
     assert "load up to 9" in tables["waits"]
     assert "| Cora, fit --quick | 2.0 | 0.0 | 0.0 | 0.0 | 0.0 | 7.0 |" in tables["waits_parts"]
     assert "| Cora, fit | 1.0 |" in tables["waits_parts"]
+
+
+def test_time_to_quality_is_that_of_what_all_targets_reach(load):
+    all_targets = [[10, 4.0, 0.90, 0.2], [20, 8.0, 0.99, 0.3]]
+    some = [[10, 1.0, 0.985, 0.2], [20, 2.0, 0.99, 0.25]]
+    graphs = {"Cora": {"all": {"0": all_targets}, "8,192": {"0": some, "1": some}}}
+    found = load("stopping").tables({"graphs": graphs})["stopping"].splitlines()
+    assert found[2] == "| Cora | all | 1 | 0.40 s | 8 s | 99.00 | 30.00 | 8 s | 8 s |"
+    assert found[3] == "| Cora | 8,192 | 1 | 0.10 s | 2 s | 99.00 | 25.00 | 1 s | 0 of 1 |"
