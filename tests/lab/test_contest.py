@@ -244,7 +244,7 @@ def test_the_command_runs_what_is_missing_and_fills_the_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
-    names = ("contest summary", "contest graphs", "contest choices")
+    names = ("contest summary", "contest graphs", "contest choices", "contest rules")
     marks = "".join(f"<!-- begin {name} --><!-- end {name} -->\n" for name in names)
     (tmp_path / "docs/contest.md").write_text(marks)
     words = ("contest", folder, "--methods", "adamic_adar,maskgae", "--seeds", 2, "--quiet")

@@ -29,8 +29,8 @@ from maskgae.lab.contest.products import best_products
 from maskgae.run.defaults import resolve_settings
 from maskgae.run.fit import QUICK, fit
 
-#: Which rules ``fit`` combines, where a graph has them.
-ALL = "all"
+#: Which rules ``fit`` combines, where a graph has them, and without those of a later choice.
+ALL, FEW = "all", "few"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,10 @@ class Contestant:
         """The settings on a graph: of ``fit`` all that then differ from the defaults."""
         if self.kind == "fit":
             return resolve_settings(graph, overrides=self.settings).changed()
-        if self.kind == "part" and combined_rules(graph, ALL) != combined_rules(graph):
-            return {**self.settings, "scorer.rules": ALL}
-        return dict(self.settings)
+        settings = dict(self.settings)
+        if self.kind == "part" and combined_rules(graph, ALL) == combined_rules(graph, FEW):
+            del settings["scorer.rules"]
+        return settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +126,16 @@ def fitted(title: str, **settings: Any) -> Contestant:
     return Contestant(title, enter, given, "fit")
 
 
-def _rules_alone(exam: Exam, stream: Stream) -> Entered:
-    """The rules of ``fit`` through its combiner, without a network."""
-    validation = Validation(exam.split.val, exam.split.val_negatives)
-    columns = Columns.of(exam.train, None, combined_rules(exam.train, ALL))
-    scorer = fit_scorers(columns, validation, exam.known, stream)[1]
-    return Entered(PairScorer.of(scorer, exam.train))
+def rules_alone(title: str, which: str) -> Contestant:
+    """Few or all rules of ``fit`` through its combiner, without a network."""
+
+    def enter(exam: Exam, stream: Stream) -> Entered:
+        validation = Validation(exam.split.val, exam.split.val_negatives)
+        columns = Columns.of(exam.train, None, combined_rules(exam.train, which))
+        scorer = fit_scorers(columns, validation, exam.known, stream)[1]
+        return Entered(PairScorer.of(scorer, exam.train))
+
+    return Contestant(title, enter, {"scorer.rules": which}, "part")
 
 
 #: Name -> contestant. ``maskgae`` is ``fit`` without settings, ``maskgae-quick`` without a network.
@@ -161,15 +166,16 @@ CONTESTANTS: dict[str, Contestant] = {
         window=WINDOW,
         epochs=EPOCHS,
     ),
-    "rules": Contestant("rules alone, combined", _rules_alone, kind="part"),
+    "rules": rules_alone("rules alone, combined", ALL),
+    "rules-few": rules_alone("few rules alone, combined", FEW),
     "maskgae-quick": fitted("maskgae fit --quick", **QUICK),
     "maskgae": fitted("maskgae fit"),
     "maskgae-network": fitted("maskgae fit, network alone", scorer__kind="network"),
 }
 
 #: What takes part where nobody is named: at the test, and where a choice is made.
-USUAL = tuple(name for name in CONTESTANTS if name != "maskgae-network")
-CHOICES = ("rules", "maskgae", "maskgae-network")
+USUAL = tuple(name for name in CONTESTANTS if name not in ("maskgae-network", "rules-few"))
+CHOICES = ("rules", "rules-few", "maskgae", "maskgae-network")
 
 
 def contestant(name: str) -> Contestant:

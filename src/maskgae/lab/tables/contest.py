@@ -62,7 +62,8 @@ def contest_blocks(
     return {
         "contest summary": _summary(tested),
         "contest graphs": "\n\n".join(tables) or "Nothing was run yet.",
-        "contest choices": _choices(chosen),
+        "contest choices": _choices(chosen, ("maskgae-network", OURS), ("network", "combined")),
+        "contest rules": _choices(chosen, ("rules-few", "rules"), ("few", "all")),
     }
 
 
@@ -185,17 +186,17 @@ def _summary(tested: Mapping[str, Standing]) -> str:
     return markdown_table(header, lines)
 
 
-def _choices(chosen: Mapping[str, Standing]) -> str:
-    """What was asked before the test: whether rules are combined with the network."""
-    shown = (*JUDGED, "auc")
+def _choices(chosen: Mapping[str, Standing], asked: tuple[str, str], ways: tuple[str, str]) -> str:
+    """What was asked before the test: one contestant or the other, and what they are called."""
+    shown, (one, other) = (*JUDGED, "auc"), asked
     header = ["graph", "n"]
-    header += [f"{HEADINGS[m]}: {way}" for m in shown for way in ("network", "combined", "gain")]
+    header += [f"{HEADINGS[m]}: {way}" for m in shown for way in (*ways, "gain")]
     lines = []
     for name, found in chosen.items():
-        gains = [difference(found, "maskgae-network", metric) for metric in shown]
+        gains = [difference(found, one, metric, other) for metric in shown]
         if all(gain is None for gain in gains):
             continue
-        cells = [name, str(len(found[OURS].keys() & found["maskgae-network"].keys()))]
+        cells = [name, str(len(found[other].keys() & found[one].keys()))]
         for gain in gains:
             assert gain is not None
             cells += [f"{100 * gain.theirs:.1f}", f"{100 * gain.ours:.1f}", str(gain)]
