@@ -58,3 +58,15 @@ def test_threads_do_not_change_a_bit() -> None:
         answers.append(softmax_weights(found, others, out, 0.1).tolist())
     torch.set_num_threads(before)
     assert answers[0] == answers[1]
+
+
+def test_where_it_begins_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskgae.evaluation import softmax_fit
+
+    draw = torch.Generator().manual_seed(0)
+    others, found = torch.randn(20, 90, 3, generator=draw), torch.randn(20, 3, generator=draw)
+    given = (found, others, torch.zeros(20, 90, dtype=torch.bool), 0.1)
+    one = softmax_weights(*given)
+    monkeypatch.setattr(softmax_fit, "MANY", 50)
+    assert softmax_weights(*given) == pytest.approx(one, abs=1e-5)
+    assert softmax_weights(*given, start=np.full(3, 2.0)) == pytest.approx(one, abs=1e-5)

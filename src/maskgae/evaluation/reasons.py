@@ -121,7 +121,8 @@ def _parts(things: Integers, worth: dict[str, Floats], gross: dict[str, float]) 
         total = worth[name].sum()
         shares += share * worth[name] / total if total else 0.0
     order = np.argsort(-np.abs(shares), kind="stable")
-    return tuple(Part(tuple(things[i].tolist()), float(shares[i])) for i in order)
+    ordered = zip(things[order].tolist(), shares[order].tolist(), strict=True)
+    return tuple(Part(tuple(thing), share) for thing, share in ordered)
 
 
 def _neighbours(graph: Graph, u: int, v: int) -> tuple[Integers, dict[str, Floats]]:

@@ -268,7 +268,9 @@ def _candidate_columns(
     size = max(1, BLOCK_NUMBERS // columns.rules.graph.num_nodes)
     for way in incoming.unique().tolist():
         for places in (incoming == way).nonzero().squeeze(1).split(size):
-            out[places] = columns.rows(ends[places], way)[:, candidates]
+            # Each column lies in one piece: picked there, then laid side by side.
+            rows = columns.rows(ends[places], way).movedim(-1, 0)
+            out[places] = rows.index_select(2, candidates).movedim(0, -1)
     return out
 
 

@@ -33,6 +33,8 @@ Floats = NDArray[np.float64]
 PARTS = 8
 #: A step that promises to lower the loss by less is not taken, and so many are taken at most.
 LEAST_GAIN, MOST_STEPS = 1e-9, 50
+#: Candidates from which every so manieth of them gives the weights to start from.
+MANY, APART = 4096, 8
 
 
 def softmax_weights(
@@ -51,7 +53,8 @@ def softmax_weights(
         left_out: which of them are none.
         decay: :math:`\\lambda`.
         turned: columns of the reverse of pairs less their own.
-        start: where to begin; at zero where it is ``None``.
+        start: where to begin; where it is ``None``, at the weights that some of the candidates give
+            or, where these are few, at zero.
 
     Shapes:
         - **found:** ``[Q, c]``
@@ -63,6 +66,9 @@ def softmax_weights(
     >>> softmax_weights(found, others, torch.zeros(2, 1, dtype=torch.bool), 0.1).tolist()
     [0.0]
     """
+    if start is None and others.shape[1] > MANY:
+        some = (others[:, ::APART].contiguous(), left_out[:, ::APART].contiguous())
+        start = softmax_weights(found, *some, decay, turned)
     arrays = (found.numpy(), others.numpy(), left_out.numpy())
     reverse = None if turned is None else turned.double().numpy()
     weights = np.zeros(found.shape[1]) if start is None else start
