@@ -46,6 +46,7 @@ def test_every_verb_has_help(verb: str) -> None:
     [
         (("evaluate", "link", "--dataset", "Coraa"), ("Coraa", "did you mean 'Cora'")),
         (("evaluate", "lnk"), ("lnk", "did you mean 'link'")),
+        (("fitt",), ("no command 'fitt'", "did you mean 'fit'")),
         (("evaluate", "link", "--set", "mask.p=1.5"), ("(0, 1)", "1.5", "mask.kind=none")),
         (("evaluate", "link", "--set", "mask.q=0"), ("mask.q", "(0, 1)")),
         (("evaluate", "link", "--set", "mask.pp=0.5"), ("mask.pp", "did you mean 'mask.p'")),

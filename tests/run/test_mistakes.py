@@ -103,3 +103,17 @@ def test_one_name_is_a_list_of_one_and_no_name_asks_for_nothing(run: Run) -> Non
 def test_no_run_is_there(tmp_path: Path) -> None:
     refused(lambda: Run.load(tmp_path), "not a finished run")
     refused(lambda: maskgae.fit(GRAPH, ONE, start=tmp_path), "'fit' wrote")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Anna", r"no node of graph: 'Anna'; did you mean 'ann'\?$"),
+        ("zoe", "graph: 'zoe'$"),
+        (3, "3$"),
+    ],
+)
+def test_the_nearest_name_is_told(name: object, words: str) -> None:
+    source = maskgae.read([("ann", "bob"), ("bob", "cyd")])
+    with pytest.raises(InputError, match=words):
+        source.numbers([name])

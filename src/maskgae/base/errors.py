@@ -57,8 +57,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
     'choose one of gcn, gat'
     """
     options = list(known)
-    folded = {option.lower(): option for option in options}
+    return did_you_mean(word, options) or "choose one of " + ", ".join(options)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Returns a hint that names the closest known word, an empty one where none is close.
+
+    >>> did_you_mean("gnu-plot", ["gnuplot", "octave"]), did_you_mean("x", ["gnuplot"])
+    ("did you mean 'gnuplot'?", '')
+    """
+    folded = {option.lower(): option for option in known}
     close = get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean '{folded[close[0]]}'?"
-    return "choose one of " + ", ".join(options)
+    return f"did you mean '{folded[close[0]]}'?" if close else ""

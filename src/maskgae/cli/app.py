@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from maskgae import __version__
-from maskgae.base.errors import InputError
+from maskgae.base.errors import InputError, nearest
 
 #: Where each verb stands, under the heading that the help gives it, in the order in which a
 #: newcomer wants them. A verb's module is imported when it is called: the library's verbs load
@@ -43,7 +43,7 @@ class Verbs(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in VERBS:
-            return None
+            raise InputError(f"there is no command '{cmd_name}': {nearest(cmd_name, VERBS)}")
         import_module(VERBS[cmd_name])
         command: Any = get_group(app).commands[cmd_name]
         command.rich_help_panel = next(p for p, verbs in PANELS.items() if cmd_name in verbs)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from maskgae.base.errors import InputError, nearest
+from maskgae.base.errors import InputError, did_you_mean, nearest
 from maskgae.data.graph import Graph
 from maskgae.io import TableEncoder, build_graph, fit_encoder, read_edges, read_nodes
 from maskgae.io.convert import as_graph
@@ -21,6 +21,9 @@ from maskgae.store.store import Store, open_store
 
 #: What may be said of how a file of edges is read.
 READING = tuple(name for name in signature(read_edges).parameters if name not in ("path", "time"))
+
+#: Ids among which the one that was meant is looked for.
+MOST_COMPARED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +73,17 @@ def positions(names: Any, ids: IdArray, where: str) -> np.ndarray[Any, np.dtype[
         unknown = list(dict.fromkeys(repr(wanted[i]) for i in np.flatnonzero(found < 0)))
         listed = ", ".join(unknown[:5])
         what = "1 name is no node" if len(unknown) == 1 else f"{len(unknown):,} names are not nodes"
-        raise InputError(f"{what} of {where}: {listed}")
+        hint = _near(wanted[int(found.argmin())], ids) if len(unknown) == 1 else ""
+        raise InputError(f"{what} of {where}: {listed}{hint}")
     return found
+
+
+def _near(name: Any, ids: IdArray) -> str:
+    """A hint that names the most alike id, where it is text and comparing all takes no time."""
+    if not isinstance(name, str) or len(ids) > MOST_COMPARED:
+        return ""
+    hint = did_you_mean(name, map(str, ids.tolist()))
+    return hint and f"; {hint}"
 
 
 def ends_of(pairs: Any) -> list[Any]:
