@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +100,14 @@ def test_few_edges_are_enough() -> None:
 def test_a_fit_tells_what_training_added() -> None:
     run = maskgae.fit(generate(150, 600, seed=1), {"training.epochs": 2})
     assert next(gains(run.record)).startswith("training added")
+
+
+def test_it_waits_for_no_library_that_it_does_not_use(tmp_path: Path) -> None:
+    code = (
+        "import sys; from maskgae import fit; "
+        "edges = [(i, (i * k + 1) % 60) for i in range(60) for k in (3, 7, 11)]; "
+        f"fit(edges, quick=True, folder={str(tmp_path / 'run')!r}); "
+        "print(sorted({'sklearn', 'scipy.optimize', 'torch_geometric'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
