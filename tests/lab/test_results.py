@@ -11,6 +11,7 @@ from maskgae.lab.suites import suite
 from maskgae.lab.tables.blocks import filled
 from maskgae.lab.tables.compare import beyond_noise
 from maskgae.lab.tables.contest import contest_blocks
+from maskgae.lab.tables.kinds import kind_blocks
 from maskgae.lab.tables.methods import method_blocks
 from maskgae.lab.tables.new_nodes import new_node_block
 from maskgae.lab.tables.results import _errors_apart, result_blocks
@@ -26,6 +27,11 @@ def test_tables_come_out_of_the_records(document: str) -> None:
     records = Records(ROOT / "results")
     blocks = result_blocks(suite("all"), records) | method_blocks(suite("methods"), records)
     assert filled(text, blocks | tuning_blocks(Records(ROOT / "results/tune"))) == text
+
+
+def test_the_page_of_kinds_shows_the_committed_records() -> None:
+    text = (ROOT / "docs/kinds.md").read_text()
+    assert filled(text, kind_blocks(Records(ROOT / "results"))) == text
 
 
 @pytest.mark.parametrize("document", ["docs/contest.md", "docs/which-method.md"])

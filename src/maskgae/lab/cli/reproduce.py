@@ -30,7 +30,7 @@ def reproduce(
     suite: Annotated[
         str,
         typer.Argument(
-            metavar="ranking|vectors|link|node|encoders|methods|all", help="Which table."
+            metavar="ranking|vectors|link|node|encoders|methods|kinds|all", help="Which table."
         ),
     ],
     datasets: Datasets = None,
@@ -43,6 +43,10 @@ def reproduce(
     documents: Annotated[
         list[Path] | None,
         typer.Option("--document", help="Where tables are filled in; repeatable."),
+    ] = None,
+    graphs: Annotated[
+        Path | None,
+        typer.Option(help="Of 'kinds': the folder with a folder of files for each graph."),
     ] = None,
     run: Run = True,
     quiet: Quiet = False,
@@ -62,6 +66,9 @@ def reproduce(
 
     check_writable(json)
     names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
+    if suite == "kinds":
+        _kinds(graphs, names, seeds, first_seed, jobs, Records(results), documents, run, quiet)
+        return
     rows = rows_of(suite, names)
     if seeds is not None:
         rows = [replace(row, seeds=seeds) for row in rows]
@@ -96,6 +103,27 @@ def reproduce(
     if not places:
         for name, block in blocks.items():
             screen.out.print(f"\n{name}\n{block}", markup=False)
+
+
+def _kinds(
+    graphs: Path | None,
+    names: list[str],
+    seeds: int | None,
+    first_seed: int,
+    jobs: int,
+    records: Any,
+    documents: list[Path] | None,
+    run: bool,
+    quiet: bool,
+) -> None:
+    """The suite of graphs with two sides, directions and times, which are read from files."""
+    from maskgae.lab.cli.kinds import kind_tasks, run_kind, source_of, write_kinds
+
+    prepare_torch("cpu", 1)
+    if run:
+        tasks = kind_tasks(graphs, names, seeds, first_seed)
+        run_with_progress(tasks, records, jobs, quiet, run=run_kind, load=source_of)
+    write_kinds(records, documents)
 
 
 def run_with_progress(tasks: list[Any], records: Any, jobs: int, quiet: bool, **how: Any) -> None:
