@@ -124,7 +124,7 @@ def test_reference_targets_stand_twice_where_both_directions_are_hidden(
 
 def test_strict_degrees_count_both_ends_of_hidden_pairs() -> None:
     # Pairs in order: 01 02 03 12 23.
-    masked = mask._strict(SQUARE, torch.tensor([True, True, False, False, True]))
+    masked = mask.hide(SQUARE, torch.tensor([True, True, False, False, True]))
     assert masked.targets.tolist() == [0, 1, 4]
     assert masked.degrees.tolist() == [2, 1, 2, 1, 0]
 
