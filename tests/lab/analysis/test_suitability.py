@@ -107,19 +107,25 @@ def facts_of(graph: Graph) -> GraphFacts:
     ("graph", "expected"),
     [
         (generate(1000, 4000, words=10, num_features=900), {"encoder.dropout": 0.8, "mask.p": 0.3}),
-        (generate(1000, 4000), {"encoder.dropout": 0.5, "training.epochs": 500}),
+        (
+            generate(1000, 4000),
+            {"scorer.rules": "all", "encoder.dropout": 0.5, "training.epochs": 500},
+        ),
         (generate(1000, 12000), {"encoder.dim": 128, "decoder.hidden": 128}),
+        (generate(1000, 12000, num_features=0), {"scorer.rules": "all"}),
         (generate(100, 300), {"encoder.hidden": 64}),
         (generate(1000, 4000, num_features=0), {"encoder.dropout": 0.2}),
         (Graph.from_networkx(networkx.balanced_tree(2, 5)), {"mask.p": 0.15}),
     ],
-    ids=["words", "dense features", "dense", "small", "no features", "tree"],
+    ids=["words", "dense features", "dense", "dense alone", "small", "no features", "tree"],
 )
 def test_suggested_settings_follow_the_graph(graph: Graph, expected: dict[str, object]) -> None:
     suggestion = suggest(graph)
     assert expected.items() <= suggestion.settings.items()
     assert Settings().updated(suggestion.settings).mask.semantics == "strict"
-    assert suggestion.settings["scorer.kind"] == "combined" and len(suggestion.reasons) == 6
+    more = "scorer.rules" in suggestion.settings
+    assert suggestion.settings["scorer.kind"] == "combined" and len(suggestion.reasons) == 6 + more
+    assert more or graph.features is None
     assert suggest(graph) == suggestion
 
 
