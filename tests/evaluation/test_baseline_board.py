@@ -22,10 +22,10 @@ def test_every_baseline_is_a_method_of_cells() -> None:
 def test_a_row_ranks_each_pair_against_its_own_negatives() -> None:
     graph = generate(80, 200, num_features=8, communities=4, seed=0)
     split = split_links(graph, 0.1, 0.1, Stream(0))
-    contest = Contest.of(split, graph, split.train, 12, Stream(1))
+    negatives = hard_negatives(split.train, graph, split.test, 12, Stream(1))
+    contest = Contest.of(split, graph, negatives)
     # A score that tells every pair from every other.
     scores = (contest.pairs[0] * 0.37 + contest.pairs[1] * 0.37).sin()
-    negatives = hard_negatives(split.train, graph, split.test, 12, Stream(1))
 
     def score(pairs: torch.Tensor) -> torch.Tensor:
         return (pairs[0] * 0.37 + pairs[1] * 0.37).sin()
@@ -38,7 +38,7 @@ def test_a_row_ranks_each_pair_against_its_own_negatives() -> None:
 def test_no_hard_negatives_unless_asked_for() -> None:
     graph = generate(80, 200, num_features=8, communities=4, seed=0)
     split = split_links(graph, 0.1, 0.1, Stream(0))
-    contest = Contest.of(split, graph, split.train, 0, Stream(1))
+    contest = Contest.of(split, graph)
     assert contest.pairs.shape[1] == split.test.shape[1] + split.test_negatives.shape[1]
     assert not any(name.startswith("hard") for name in contest.row(torch.arange(40.0)))
 

@@ -1,12 +1,16 @@
 """Held-out pairs: scored on the whole graph, or by blocks with the same neighbours every time."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from maskgae.base.errors import InputError
 from maskgae.base.rng import stream
 from maskgae.base.settings import Settings
 from maskgae.data import Graph
 from maskgae.data.splits import joined
+from maskgae.evaluation.hard import hard_metrics
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import full_ranking
 from maskgae.nn.losses import row_logits
@@ -84,3 +88,19 @@ def test_a_sample_of_ends_and_candidates_is_the_same_every_time(
     ours, again = (HeldOut(graph, validation, by_rank(*fanouts), stream(0)) for _ in range(2))
     assert ours.queries is not None and ours.queries.left_out.shape == (20, 50)
     assert ours.rank_mrr(net) == ours.rank_mrr(net) == again.rank_mrr(net)
+
+
+def test_hard_ranks_are_those_of_the_whole_graph(graph: Graph, validation: Validation) -> None:
+    net = MaskGAENet.for_graph(graph, Settings())
+    pairs, width = validation.pairs, 6
+    hard = torch.randint(graph.num_nodes, (2, pairs.shape[1], width), generator=stream(0).torch())
+    logits = net.score(graph, torch.cat([pairs, hard.reshape(2, -1)], dim=1))
+    own, others = logits[: pairs.shape[1]], logits[pairs.shape[1] :].view(-1, width)
+    expected = hard_metrics(own.numpy(), others.numpy())["hard_mrr"]
+    given = replace(validation, hard=hard)
+    for fanouts in ((), (-1,)):
+        settings = with_fanouts(*fanouts).updated({"training.select": "val_hard"})
+        found = HeldOut(graph, given, settings, stream(0)).mrr(net)
+        assert found == pytest.approx(expected, rel=1e-3)
+    with pytest.raises(InputError, match="hard negatives"):
+        HeldOut(graph, validation, settings, stream(0))

@@ -138,8 +138,8 @@ class TrainingConfig:
     select: str = setting(
         "val_auc",
         "keep the best weights by validation AUC, by the mean 1 / rank of validation partners "
-        "among all nodes, or the last",
-        choices=("val_auc", "val_rank", "last"),
+        "among all nodes or, val_hard, of validation edges among their hard negatives, or the last",
+        choices=("val_auc", "val_rank", "val_hard", "last"),
     )
     lr: float = setting(0.01, "learning rate of Adam", low=0, open_ends=True)
     weight_decay: float = setting(5e-5, "weight decay of Adam", low=0)
@@ -261,6 +261,12 @@ class SplitConfig:
     )
     hard_negatives: int = setting(
         0, "hard negative samples that each test edge is ranked against; 0: none", low=0
+    )
+    hard_rule: str = setting(
+        "ours",
+        "what is hard: ours, ranked over all scores above zero and never an edge; heart: as the "
+        "published code of HeaRT has it, ties and overwritten ranks included, on training edges",
+        choices=("ours", "heart"),
     )
     val_from: str = setting(
         "",

@@ -25,6 +25,7 @@ from maskgae.data.splits import LinkSplit
 from maskgae.evaluation.calibration import calibration
 from maskgae.evaluation.directed_rules import OF_REVERSE
 from maskgae.evaluation.hard import hard_metrics, hard_negatives
+from maskgae.evaluation.heart import heart_negatives
 from maskgae.evaluation.metrics import auc, link_metrics
 from maskgae.evaluation.outcome import Metrics
 from maskgae.evaluation.ranking import full_rankings
@@ -60,24 +61,21 @@ class Contest:
     one_way: Tensor | None = None
 
     @classmethod
-    def of(
-        cls, split: LinkSplit, whole: Graph, messages: Graph, hard: int, stream: Stream
-    ) -> Contest:
-        """The contest on a split, with ``hard`` negatives for each test pair."""
+    def of(cls, split: LinkSplit, whole: Graph, found: Tensor | None = None) -> Contest:
+        """The contest on a split, with the hard negatives that were found, pair by pair."""
         pairs, count = [split.test, split.test_negatives], split.test.shape[1]
         places, one_way = None, None
         if whole.directed:
             one_way = ~whole.has(split.test.flip(0))
             pairs.append(split.test.flip(0)[:, one_way])
-        if hard and whole.num_nodes <= HARD_NODES:
-            found = hard_negatives(messages, whole, split.test, hard, stream)
+        if found is not None:
             # An end of many test pairs keeps the same partners in all of them: scored once.
             keys = pair_keys(found, whole.num_nodes)
             if whole.directed:
                 keys = found[0] * whole.num_nodes + found[1]
             keys, place = torch.unique(keys, return_inverse=True)
             pairs.append(torch.stack([keys // whole.num_nodes, keys % whole.num_nodes]))
-            places = place.view(count, hard)
+            places = place.view(count, -1)
         return cls(torch.cat(pairs, dim=1), count, split.test_negatives.shape[1], places, one_way)
 
     def row(self, scores: Tensor) -> Metrics:
@@ -168,8 +166,16 @@ class Ground:
     @cached_property
     def contest(self) -> Contest:
         """The pairs to score."""
-        hard, stream = self.config.hard_negatives, self.stream.at("hard")
-        return Contest.of(self.split, self.graph, self.messages, hard, stream)
+        return Contest.of(self.split, self.graph, self._hard_negatives())
+
+    def _hard_negatives(self) -> Tensor | None:
+        """Those of each test pair, one pair's after the other's, ``[2, T * K]``."""
+        count, stream = self.config.hard_negatives, self.stream.at("hard")
+        if not count or self.graph.num_nodes > HARD_NODES:
+            return None
+        if self.config.hard_rule == "heart":
+            return heart_negatives(self.split, count, stream)[1]
+        return hard_negatives(self.messages, self.graph, self.split.test, count, stream)
 
     def asked(self, board: Board, ends: int | None) -> tuple[dict[str, Metrics], dict[str, Any]]:
         """The metrics of a board's rows, and what to expect of the method's where it is there."""

@@ -21,7 +21,9 @@ from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, joined
-from maskgae.evaluation.ground import Board, Ground, products, shown_rules
+from maskgae.evaluation.ground import HARD_NODES, Board, Ground, products, shown_rules
+from maskgae.evaluation.hard import hard_negatives
+from maskgae.evaluation.heart import heart_negatives
 from maskgae.evaluation.method import (
     FittedScores,
     Network,
@@ -207,12 +209,30 @@ def selection_pairs(
 
 def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
     """What a run selects its epoch on; nothing, where it trains on all other pairs to the end."""
-    if split.val.shape[1]:
-        return Validation(split.val, split.val_negatives, messages=split.val_messages)
     training = settings.training
+    if split.val.shape[1]:
+        hard = _hard_validation(split, settings) if training.select == "val_hard" else None
+        return Validation(split.val, split.val_negatives, None, split.val_messages, hard)
     if training.select != "last" or training.patience:
         raise InputError(
             f"split.val = {settings.split.val:g} leaves no edges to select an epoch on: set "
             "training.select=last and training.patience=0, or hold out a share such as 0.05"
         )
     return None
+
+
+def _hard_validation(split: LinkSplit, settings: Settings) -> Tensor:
+    """Hard negatives of the validation pairs by the rule of the test's, ``[2, V, K]``."""
+    count, stream = settings.split.hard_negatives, Stream(settings.seed).at("hard")
+    if not count or split.num_nodes > HARD_NODES:
+        raise InputError(
+            "training.select=val_hard ranks validation edges among hard negatives, but "
+            f"split.hard_negatives = {count} and there are {split.num_nodes:,} nodes: set it to a "
+            f"number such as 500 on up to {HARD_NODES:,} nodes, or training.select=val_rank"
+        )
+    if settings.split.hard_rule == "heart":
+        found = heart_negatives(split, count, stream)[0]
+    else:
+        known = joined(split.seen, split.val, None)
+        found = hard_negatives(split.seen, known, split.val, count, stream.at("validation"))
+    return found.view(2, split.val.shape[1], count)

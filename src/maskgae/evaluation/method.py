@@ -28,12 +28,14 @@ class Validation:
 
     ``known`` are all validation pairs where ``pairs`` are a part of them: in a ranking they are no
     candidates. ``messages`` is the graph that they are scored on, where it is not that of training.
+    ``hard`` are the hard negatives of each pair, ``[2, V, K]``, where an epoch is chosen by them.
     """
 
     pairs: Tensor
     negatives: Tensor
     known: Tensor | None = None
     messages: Graph | None = None
+    hard: Tensor | None = None
 
     def halves(self, stream: Stream) -> tuple[Validation, Validation]:
         """Two random halves that know of each other: one to choose the epoch on, one to fit on.
@@ -43,14 +45,28 @@ class Validation:
         >>> [half.pairs.shape[1] for half in Validation(pairs, pairs).halves(stream(0))]
         [3, 2]
         """
-        parts = []
-        for name, pairs in (("pairs", self.pairs), ("negatives", self.negatives)):
-            order = torch.randperm(pairs.shape[1], generator=stream.at(name).torch())
-            cut = -(-pairs.shape[1] // 2)
-            parts.append([pairs[:, part.sort().values] for part in (order[:cut], order[cut:])])
+        places = [
+            _halves(pairs.shape[1], stream.at(name))
+            for name, pairs in (("pairs", self.pairs), ("negatives", self.negatives))
+        ]
         known = self.pairs if self.known is None else self.known
-        one, other = (Validation(parts[0][i], parts[1][i], known, self.messages) for i in (0, 1))
+        one, other = (
+            Validation(
+                self.pairs[:, own],
+                self.negatives[:, others],
+                known,
+                self.messages,
+                None if self.hard is None else self.hard[:, own],
+            )
+            for own, others in zip(*places, strict=True)
+        )
         return one, other
+
+
+def _halves(count: int, stream: Stream) -> tuple[Tensor, Tensor]:
+    """Random places of one half, the larger where they differ, and of the other, ascending."""
+    order, cut = torch.randperm(count, generator=stream.torch()), -(-count // 2)
+    return order[:cut].sort().values, order[cut:].sort().values
 
 
 class Fitted(Protocol):

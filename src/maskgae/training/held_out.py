@@ -8,10 +8,12 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
 from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.splits import joined
+from maskgae.evaluation.hard import hard_metrics
 from maskgae.evaluation.method import Validation
 from maskgae.evaluation.ranking import left_out_flags, mean_ranks
 from maskgae.nn.blocks import Sampler
@@ -30,6 +32,8 @@ PAIRS_A_BLOCK = 2**13
 ASKED_ENDS = 300
 #: Nodes that they are ranked among, all up to so many: a validation then costs about an update.
 CANDIDATES = 2**12
+#: Ways to select an epoch by ranks.
+BY_RANK = ("val_rank", "val_hard")
 
 
 class HeldOut:
@@ -66,6 +70,13 @@ class HeldOut:
         self.queries: Queries | None = None
         if settings.training.select == "val_rank":
             self.queries = Queries.of(graph, validation, self.stream.at("rank"))
+        self.hard, self.own = validation.hard, validation.pairs
+        if settings.training.select == "val_hard" and self.hard is None:
+            raise InputError("training.select=val_hard needs a Validation with hard negatives")
+        if self.hard is not None and self.fanouts:
+            most = max(1, MOST_PAIRS // self.hard.shape[2])
+            places = _sampled(self.own.shape[1], most, self.stream.at("hard"))
+            self.hard, self.own = self.hard[:, places], self.own[:, places]
 
     @cached_property
     def sampler(self) -> Sampler:
@@ -73,17 +84,32 @@ class HeldOut:
 
     def logits(self, net: MaskGAENet) -> tuple[Tensor, Tensor]:
         """Logits of the pairs and of the negative samples."""
-        own = self.ranks.share(self.pairs)
+        logits = self._scored(net, self.pairs)
+        return logits[: self.count], logits[self.count :]
+
+    def _scored(self, net: MaskGAENet, pairs: Tensor) -> Tensor:
+        own = self.ranks.share(pairs)
         self.ranks.align(net)
         logits = self._by_blocks(net, own) if self.fanouts else net.score(self.graph, own)
-        logits = self.ranks.joined(logits, self.pairs.shape[1])
-        return logits[: self.count].cpu(), logits[self.count :].cpu()
+        return self.ranks.joined(logits, pairs.shape[1]).cpu()
 
     def _some(self, pairs: Tensor, name: str) -> Tensor:
         if pairs.shape[1] <= MOST_PAIRS:
             return pairs
         generator = self.stream.at(name).torch()
         return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:MOST_PAIRS]]
+
+    def mrr(self, net: MaskGAENet) -> float:
+        """What an epoch is selected by where the settings name a rank."""
+        return self.rank_mrr(net) if self.queries is not None else self.hard_mrr(net)
+
+    def hard_mrr(self, net: MaskGAENet) -> float:
+        """The mean of 1 / rank of held-out pairs among their hard negatives."""
+        assert self.hard is not None
+        count, width = self.own.shape[1], self.hard.shape[2]
+        logits = self._scored(net, torch.cat([self.own, self.hard.reshape(2, -1)], dim=1))
+        others = logits[count:].view(count, width)
+        return hard_metrics(logits[:count].numpy(), others.numpy())["hard_mrr"]
 
     def rank_mrr(self, net: MaskGAENet) -> float:
         """The mean of 1 / rank of held-out partners among all nodes, or a sample of them."""

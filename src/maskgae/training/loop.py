@@ -19,7 +19,7 @@ from maskgae.training.average import Average
 from maskgae.training.batch_norm import reestimate
 from maskgae.training.checkpoint import Checkpoints
 from maskgae.training.fitting import check_snapshot
-from maskgae.training.held_out import HeldOut
+from maskgae.training.held_out import BY_RANK, HeldOut
 from maskgae.training.identity import identity_of
 from maskgae.training.parallel import ranks
 from maskgae.training.state import TrainingState, restore, take_snapshot
@@ -110,7 +110,7 @@ class Trainer:
             "epoch": state.epoch,
             "loss": loss,
             "val_auc": None,
-            **({"val_rank": None} if self.config.select == "val_rank" else {}),
+            **({self.config.select: None} if self.config.select in BY_RANK else {}),
             "hidden_share": masked.hidden_share,
             "visible_targets": masked.visible_targets,
             "targets": state.epoch_targets,
@@ -185,9 +185,10 @@ class Trainer:
             self.average.swap(self.net)
         positive, negative = self.held_out.logits(self.net)
         figures = {"val_auc": auc(positive.numpy(), negative.numpy())}
-        if self.config.select == "val_rank":
-            figures["val_rank"] = self.held_out.rank_mrr(self.net)
-        self._keep_best(figures.get("val_rank", figures["val_auc"]))
+        select = self.config.select
+        if select in BY_RANK:
+            figures[select] = self.held_out.mrr(self.net)
+        self._keep_best(figures.get(select, figures["val_auc"]))
         if self.average is not None:
             self.average.swap(self.net)
         return figures
