@@ -98,8 +98,10 @@ class Cell:
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
-#: What settings mean to every method: how it is judged, and when it stops at the latest.
-SHARED = ("seed", "split.", "probe.", "training.max_steps")
+#: What settings mean to every method: how it scores and is judged, and when it stops at the latest.
+SHARED = ("seed", "split.", "probe.", "scorer.", "training.max_steps")
+#: Methods to which all settings mean something.
+MASKGAE = ("maskgae", "maskgae-frozen", "untrained")
 
 
 def uses(method: str, key: str) -> bool:
@@ -108,7 +110,7 @@ def uses(method: str, key: str) -> bool:
     >>> uses("maskgae", "mask.p"), uses("gae", "mask.p"), uses("gae", "split.val")
     (True, False, True)
     """
-    return method in ("maskgae", "maskgae-frozen") or key.startswith((*SHARED, f"{method}."))
+    return method in MASKGAE or key.startswith((*SHARED, f"{method}."))
 
 
 def _refuse_unused(method: str, before: Settings, asked: Settings) -> None:

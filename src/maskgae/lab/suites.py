@@ -9,12 +9,13 @@ from maskgae.base.errors import InputError, nearest
 from maskgae.datasets.registry import find_dataset
 from maskgae.lab.all_methods import method_rows
 from maskgae.lab.cell import Cell, make_cell
+from maskgae.lab.link_rows import heart_rows, part_rows
 from maskgae.lab.row import CITATION, HARD_NEGATIVES, UNSEEN, Row
 from maskgae.presets import preset, presets
 
 AMAZON = ("Photo", "Computers")
 LARGE = ("arXiv", "MAG", "Collab")
-SUITES = ("ranking", "vectors", "link", "node", "encoders", "all", "methods")
+SUITES = ("ranking", "parts", "heart", "vectors", "link", "node", "encoders", "all", "methods")
 
 #: What ``fit`` reads out, judged on as many random splits as the paper's public one is worth.
 VECTORS: dict[str, Any] = {
@@ -59,6 +60,8 @@ def _all_rows() -> Iterable[Row]:
         overrides = {"scorer.kind": "combined", **RANKED.get(dataset, {})}
         cell = make_cell("link", dataset, mask="edge", overrides=overrides)
         yield Row("ranking", cell, 5, {}, UNSEEN)
+    yield from heart_rows(RANKED)
+    yield from part_rows(RANKED)
     for dataset in (*CITATION, *AMAZON):
         cell = make_cell("node", dataset, mask="edge", overrides=VECTORS)
         yield Row("vectors", cell, 5 if dataset in AMAZON else 10, {}, UNSEEN)

@@ -30,7 +30,8 @@ def reproduce(
     suite: Annotated[
         str,
         typer.Argument(
-            metavar="ranking|vectors|link|node|encoders|methods|kinds|all", help="Which table."
+            metavar="ranking|parts|heart|vectors|link|node|encoders|methods|kinds|all",
+            help="Which table.",
         ),
     ],
     datasets: Datasets = None,

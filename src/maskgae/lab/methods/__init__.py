@@ -9,6 +9,7 @@ concern it. Those of :data:`CONFIGURED` have settings that can be set (``registr
 ``sage``                          both     SAGE trained end to end on links
 ``sgc``                           both     SGC features (smoothed twice), nothing learnt
 ``maskgae-frozen``                both     MaskGAE's embedding under the MLP scorer
+``untrained``                     both     MaskGAE's encoder before its first step
 ``mlp gcn gat``                   node     trained on labels
 ``dgi``                           both     contrastive: nodes against shuffled features
 ``gmi``                           both     features, neighbours and edges against random nodes
@@ -52,6 +53,7 @@ from maskgae.lab.methods.sage import EndToEndSAGE
 from maskgae.lab.methods.scorer import WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
 from maskgae.lab.methods.supervised import Maker, Supervised
+from maskgae.lab.methods.untrained import UntrainedEncoder
 from maskgae.training import MaskGAEMethod
 
 Factory = Callable[[Settings, str], Method]
@@ -105,6 +107,7 @@ BASELINES: dict[str, Factory] = {
     "maskgae-frozen": lambda settings, device: WithScores(
         MaskGAEMethod(settings, device), anew=True
     ),
+    "untrained": UntrainedEncoder,
     "mlp": _supervised(supervised.mlp_stack),
     "gcn": _supervised(supervised.gcn_stack),
     "gat": _supervised(supervised.gat_stack, supervised.GAT_RECIPE),

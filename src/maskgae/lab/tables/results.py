@@ -12,6 +12,7 @@ from maskgae.lab.records import Records
 from maskgae.lab.row import Row
 from maskgae.lab.tables.blocks import markdown_table
 from maskgae.lab.tables.compare import compared, figure, gain
+from maskgae.lab.tables.link_parts import heart_table, parts_findings, parts_table
 
 #: Where seeds begin that played no part in any choice.
 FRESH_SEED = 100
@@ -39,8 +40,9 @@ def result_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) ->
     blocks = {}
     for table in dict.fromkeys(row.table for row in rows):
         here = [(row, record) for row, record in found if row.table == table]
-        blocks[table] = {"ranking": _ranking, "vectors": _vectors}.get(table, _table)(here)
+        blocks[table] = MAKERS.get(table, _table)(here)
         blocks[f"{table} cost"] = _costs(here)
+    blocks["parts findings"] = parts_findings([r for r in found if r[0].table == "parts"])
     blocks["readme"] = _readme(found)
     blocks["goals"] = _goals(found)
     blocks["same seeds"] = _same_seeds(found)
@@ -260,3 +262,7 @@ def _hard_baselines(row: Row, record: Record, metrics: Sequence[str]) -> list[li
         ]
         for name, v in record["sanity"].items()
     ]
+
+
+#: Tables that are not like the paper's.
+MAKERS = {"ranking": _ranking, "parts": parts_table, "heart": heart_table, "vectors": _vectors}
