@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from maskgae.base.rng import stream
+from maskgae.datasets.generated import generate
 from maskgae.lab.tables.blocks import filled
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.blocks import ALL, Sampler
@@ -265,3 +266,20 @@ def test_time_to_quality_is_that_of_what_all_targets_reach(load):
     found = load("stopping").tables({"graphs": graphs})["stopping"].splitlines()
     assert found[2] == "| Cora | all | 1 | 0.40 s | 8 s | 99.00 | 30.00 | 8 s | 8 s |"
     assert found[3] == "| Cora | 8,192 | 1 | 0.10 s | 2 s | 99.00 | 25.00 | 1 s | 0 of 1 |"
+
+
+def test_candidates_are_compared_on_nodes_that_links_does_not_take(
+    load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    candidates = load("candidates")
+    monkeypatch.setattr("maskgae.run.links.EXACT_PAIRS", 100)
+    monkeypatch.setattr(candidates, "ASKED", 40)
+    pairs = generate(200, 600, num_features=4, communities=4, seed=0).pairs
+    lines = [f"{u},{v}" for u, v in pairs.T.tolist()]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *lines]))
+    report = candidates.measured(str(tmp_path))
+    assert report["found"]["asked"] == 40 and 0.9 < report["found"]["recall"] <= 1
+    assert report["nodes"] == 200 and report["found"]["links"] > 1900
+    known = torch.randperm(200, generator=stream(0, "recall").torch())[:40]
+    assert not torch.isin(candidates.unseen(200), known).any()
+    assert "| links of all nodes |" in candidates.blocks(report)["candidates"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,19 @@ from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.hard import hard_metrics
 from maskgae.evaluation.outcome import Outcome
 from maskgae.evaluation.rules import Rules
+from maskgae.evaluation.scorer import Scorer
 from maskgae.lab import Records
 from maskgae.lab.contest import contestants
 from maskgae.lab.contest.contestants import CONTESTANTS, RuleScores, contestant, fitted
 from maskgae.lab.contest.embeddings import COLUMNS
-from maskgae.lab.contest.entry import TASK, Entry, entries, run_entry, time_limit
+from maskgae.lab.contest.entry import TASK, VALIDATION, Entry, entries, run_entry, time_limit
 from maskgae.lab.contest.exam import exam_of, off_rows
 from maskgae.lab.contest.graphs import Arena, graph_name, load_arena, read_folder
 from maskgae.lab.contest.products import Products, best_products, regressed_weights
 from maskgae.lab.contest.prone import prone
+from maskgae.lab.contest.refit import refitted, rescaled
 from maskgae.lab.tables.contest import contest_blocks, difference, draw_contest, standing
+from maskgae.run.fit import fit
 
 SHORT = {"training__epochs": 3, "encoder__hidden": 8, "encoder__dim": 8}
 
@@ -303,3 +307,63 @@ def test_a_chart_is_drawn_before_fit_was_run_or_where_a_run_was_stopped(tmp_path
     records.save(Entry("g", "node2vec", {}, ""), Outcome(200, {}, {}, {}, {}))
     drawn = draw_contest(records, tmp_path / "chart")
     assert all(path.stat().st_size > 0 for path in drawn)
+
+
+def test_a_setting_is_tried_beside_what_suits_the_graph(
+    folder: Path, tmp_path: Path, short: None
+) -> None:
+    tried = {"mask.p": 0.9}
+    plain, given = (entries(str(folder), ["maskgae"], True, each)[0] for each in ({}, tried))
+    assert plain.digest() != given.digest() and given.settings["mask.p"] == 0.9
+    assert "given" not in plain.about() and given.about()["given"] == tried
+    records = Records(tmp_path)
+    for entry, hits in ((plain, 0.4), (given, 0.5)):
+        metrics = {"rank_hits@10": hits, "rank_mrr": hits / 2, "auc": 0.9}
+        records.save(entry, Outcome(1000, metrics, {}, {}, {}))
+    block = contest_blocks(records)["contest settings"]
+    assert "| tiny | `mask.p=0.9` | 1 | 40.0 | 50.0 | +10.0 | 20.0 | 25.0 | +5.0 |" in block
+    assert standing(records, VALIDATION, "tiny")["maskgae"][1000]["metrics"]["rank_mrr"] == 0.2
+    with pytest.raises(InputError, match="svd takes no settings"):
+        entries(str(folder), ["svd"], True, tried)
+
+
+def test_settings_are_tried_on_validation_edges_alone(folder: Path) -> None:
+    told = CliRunner().invoke(app, ["contest", str(folder), "--set", "mask.p=0.9"])
+    assert told.exit_code == 2 and "add --validation" in told.stderr
+
+
+def test_refitted_weights_are_graded_beside_the_selected_ones(folder: Path) -> None:
+    arena, seed = load_arena(str(folder)), 1000
+    given = {"training.epochs": 20, "encoder.hidden": 8, "encoder.dim": 8}
+    run = fit(replace(arena.graph, labels=None), {**given, "seed": seed})
+    again = refitted(run, run.record["facts"]["best_epoch"])
+    before, after = (each.columns.network for each in (run.pair_scores, again))
+    assert before is not None and after is not None
+    drawn = torch.randint(arena.graph.num_nodes, (2, 500), generator=torch.Generator())
+    assert not torch.allclose(before.pairs(drawn), after.pairs(drawn))
+    # A network counts as itself where nothing has changed.
+    same = rescaled(run.scorer, before, before, drawn)
+    assert same.mean == pytest.approx(run.scorer.mean)
+    assert same.spread == pytest.approx(run.scorer.spread)
+
+
+def test_a_logit_of_another_scale_counts_the_same(folder: Path) -> None:
+    class Logits:
+        def __init__(self, scale: float, shift: float) -> None:
+            self.scale, self.shift = scale, shift
+
+        def pairs(self, pairs: torch.Tensor) -> torch.Tensor:
+            return self.scale * pairs[0].float() + self.shift
+
+        def rows(self, nodes: torch.Tensor) -> torch.Tensor:
+            raise NotImplementedError
+
+    scorer = Scorer(("network",), (3.0,), (2.0,), (0.7,))
+    pairs = torch.arange(10).repeat(2, 1)
+    one, other = Logits(1.0, 0.0), Logits(5.0, -4.0)
+    now = rescaled(scorer, one, other, pairs)
+    before, after = (
+        which.of(("network",), logits.pairs(pairs).unsqueeze(1))
+        for which, logits in ((scorer, one), (now, other))
+    )
+    torch.testing.assert_close(before, after)

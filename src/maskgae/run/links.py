@@ -77,17 +77,20 @@ class LinkSearch:
 
         With ``index`` they are looked for among candidates, of small graphs too.
         """
-        where = self._candidates(nodes, incoming, index)
+        where = self.candidates(nodes, incoming, index)
         return missing_links(self.scores, self.graph, top, nodes, where, incoming)
 
     def recall(
         self, top: int, nodes: Tensor | None = None, incoming: bool = False, index: bool = False
     ) -> Recall | None:
         """What share of the best links is among the candidates, where there are any."""
-        where = self._candidates(nodes, incoming, index)
+        where = self.candidates(nodes, incoming, index)
         return measured_recall(self.scores, self.graph, where, top) if where else None
 
-    def _candidates(self, nodes: Tensor | None, incoming: bool, index: bool) -> Candidates | None:
+    def candidates(
+        self, nodes: Tensor | None = None, incoming: bool = False, index: bool = False
+    ) -> Candidates | None:
+        """Where links of nodes are looked for; ``None`` where every pair is scored."""
         if not index and self.graph.num_nodes**2 <= EXACT_PAIRS:
             return None
         key = self.graph.num_nodes if nodes is None else nodes.numel(), incoming, index
@@ -132,12 +135,17 @@ def missing_links(
 
 
 def measured_recall(
-    scores: PairScores, graph: Graph, candidates: Candidates, top: int = 10
+    scores: PairScores,
+    graph: Graph,
+    candidates: Candidates,
+    top: int = 10,
+    nodes: Tensor | None = None,
 ) -> Recall:
-    """How many of the best links the candidates hold, on a sample of the nodes."""
-    count = min(SAMPLED_NODES, max(5, SAMPLED_SCORES // graph.num_nodes))
-    order = torch.randperm(graph.num_nodes, generator=stream(0, "recall").torch())
-    nodes = order[:count].sort().values
+    """How many of the best links the candidates hold, on a sample of the nodes or on given ones."""
+    if nodes is None:
+        count = min(SAMPLED_NODES, max(5, SAMPLED_SCORES // graph.num_nodes))
+        order = torch.randperm(graph.num_nodes, generator=stream(0, "recall").torch())
+        nodes = order[:count].sort().values
     exact, found = (
         missing_links(scores, graph, top, nodes, where, candidates.incoming)
         for where in (None, candidates)

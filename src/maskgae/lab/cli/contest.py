@@ -10,7 +10,7 @@ import typer
 from maskgae.base.errors import InputError
 from maskgae.cli import screen
 from maskgae.cli.app import app
-from maskgae.cli.options import Quiet, prepare_torch
+from maskgae.cli.options import Assignments, Quiet, overrides, prepare_torch
 from maskgae.lab.cli.reproduce import Jobs, ResultsFolder, Run, run_with_progress
 
 #: Filled in where it exists: in a checkout of the project.
@@ -49,6 +49,7 @@ def contest(
             "--new-nodes", help="Leave 5 % of the nodes out of fit, and ask about them afterwards."
         ),
     ] = False,
+    assignments: Assignments = None,
     jobs: Jobs = 1,
     results: ResultsFolder = Path("results"),
     run: Run = True,
@@ -68,13 +69,16 @@ def contest(
         raise InputError("name graphs to run on, or write the page from what is kept by --no-run")
     prepare_torch("cpu", 1)
     records = Records(results)
+    given = overrides(None, assignments)
+    if given and not validation:
+        raise InputError("settings are chosen on validation edges: add --validation to --set")
     if new_nodes and validation:
         raise InputError("--new-nodes asks a question of its own: leave out --validation")
     if run and new_nodes:
         tasks = _arrivals(graphs or [], methods, seeds or 1, first_seed)
         run_with_progress(tasks, records, jobs, quiet, run=run_arrival, load=arena_of)
     elif run:
-        tasks = _tasks(graphs or [], methods, seeds, first_seed, validation)
+        tasks = _tasks(graphs or [], methods, seeds, first_seed, validation, given)
         run_with_progress(tasks, records, jobs, quiet, run=run_entry, load=arena_of)
     if DOCUMENT.exists():  # which shows every graph, whichever were asked for here
         blocks = contest_blocks(records) | {"contest new nodes": new_node_block(records)}
@@ -93,21 +97,30 @@ def contest(
 
 
 def _tasks(
-    places: list[str], methods: str | None, seeds: int | None, first: int | None, validation: bool
+    places: list[str],
+    methods: str | None,
+    seeds: int | None,
+    first: int | None,
+    validation: bool,
+    given: dict[str, Any],
 ) -> list[tuple[Any, int]]:
-    """Graph by graph and split by split, so that all contestants of one follow one another."""
+    """Graph by graph and split by split, so that all contestants of one follow one another.
+
+    Where settings are given, ``fit`` is run with them and without.
+    """
     from maskgae.lab.contest.contestants import CHOICES, USUAL
     from maskgae.lab.contest.entry import entries
     from maskgae.lab.contest.graphs import load_arena
     from maskgae.lab.row import UNSEEN
     from maskgae.lab.tuning import FIRST_SEED
 
-    usual = CHOICES if validation else USUAL
+    usual = ("maskgae",) if given else CHOICES if validation else USUAL
     names = [name.strip() for name in (methods or ",".join(usual)).split(",") if name.strip()]
     start = first if first is not None else FIRST_SEED if validation else UNSEEN
     tasks = []
     for place in places:
         entered = entries(place, names, validation)
+        entered += entries(place, names, validation, given) if given else []
         count = seeds or load_arena(place).splits
         tasks += [(entry, seed) for seed in range(start, start + count) for entry in entered]
     return tasks

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from maskgae.evaluation.audit import audit_split
@@ -32,6 +32,7 @@ class Entry:
         settings: everything that decides what it learns.
         place: where the graph is; not kept.
         task: whether the test is looked at, or edges before it: :data:`TASK`, :data:`VALIDATION`.
+        given: what ``fit`` is given on top of what suits the graph, where a setting is tried.
     """
 
     dataset: str
@@ -39,27 +40,37 @@ class Entry:
     settings: Mapping[str, Any]
     place: str
     task: str = TASK
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        return f"{self.task} {self.dataset} {self.method}"
+        return " ".join([self.task, self.dataset, self.method, *map(str, self.given.values())])
 
     def about(self) -> dict[str, Any]:
         """What a record's line says of it."""
-        names = ("task", "dataset", "method", "settings")
+        names = ("task", "dataset", "method", "settings", *(("given",) if self.given else ()))
         return {name: getattr(self, name) for name in names}
 
     def digest(self) -> str:
-        text = json.dumps([self.task, self.dataset, self.method, self.settings], sort_keys=True)
+        parts = [self.task, self.dataset, self.method, self.settings]
+        text = json.dumps([*parts, self.given] if self.given else parts, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def entries(place: str, methods: Sequence[str], validation: bool = False) -> list[Entry]:
-    """The entries of contestants that can take part on a graph."""
+def entries(
+    place: str,
+    methods: Sequence[str],
+    validation: bool = False,
+    given: Mapping[str, Any] | None = None,
+) -> list[Entry]:
+    """The entries of contestants that can take part on a graph, with settings that are tried."""
     graph, name = load_arena(place).graph, graph_name(place)
-    possible = [each for each in methods if contestant(each).possible(graph)]
-    task = VALIDATION if validation else TASK
-    return [Entry(name, m, contestant(m).resolved(graph), place, task) for m in possible]
+    task, tried = VALIDATION if validation else TASK, dict(given or {})
+    return [
+        Entry(name, each, taking.resolved(graph), place, task, tried)
+        for each in methods
+        if (taking := contestant(each, tried)).possible(graph)
+    ]
 
 
 def arena_of(entry: Entry) -> Arena:
@@ -74,7 +85,8 @@ def run_entry(entry: Entry, arena: Arena, seed: int) -> Outcome:
     started = time.perf_counter()
     try:
         with time_limit(MOST_SECONDS):
-            entered = contestant(entry.method).enter(exam, exam.stream.at(entry.method))
+            taking = contestant(entry.method, entry.given)
+            entered = taking.enter(exam, exam.stream.at(entry.method))
     except TimeoutError:
         return Outcome(seed, {}, {}, audit, {"stopped_after_s": MOST_SECONDS})
     learnt, peak = time.perf_counter(), peak_rss_mb()

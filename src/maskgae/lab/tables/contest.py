@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 
 from maskgae.base.display import METRIC_NAMES
 from maskgae.lab.contest.contestants import CONTESTANTS
@@ -17,6 +15,7 @@ from maskgae.lab.records import Records, Run
 from maskgae.lab.row import UNSEEN
 from maskgae.lab.tables.blocks import markdown_table
 from maskgae.lab.tables.charts import COLOURS, chart
+from maskgae.lab.tables.choices import JUDGED, Difference, Seeds, choice_blocks, paired
 
 #: The columns of a graph's table, where it has them.
 METRICS = (
@@ -29,14 +28,9 @@ METRICS = (
     "hits@20",
     "accuracy",
 )
-#: What ``fit`` is judged by.
-JUDGED = ("rank_hits@10", "rank_mrr")
 OURS, QUICK = "maskgae", "maskgae-quick"
-#: A difference below so many standard errors, or below this, is marked.
-ERRORS, POINTS = 1.0, 0.01
 HEADINGS = METRIC_NAMES | {"hard_mrr": "hard MRR", "accuracy": "label probe"}
 
-Seeds = Mapping[int, Run]
 Standing = Mapping[str, Seeds]
 
 
@@ -62,8 +56,7 @@ def contest_blocks(
     return {
         "contest summary": _summary(tested),
         "contest graphs": "\n\n".join(tables) or "Nothing was run yet.",
-        "contest choices": _choices(chosen, ("maskgae-network", OURS), ("network", "combined")),
-        "contest rules": _choices(chosen, ("rules-few", "rules"), ("few", "all")),
+        **choice_blocks(chosen, records),
     }
 
 
@@ -72,7 +65,7 @@ def standing(records: Records, task: str, dataset: str, first: int = 0) -> Stand
     found: dict[str, tuple[str, dict[int, Run]]] = {}
     for (digest, seed), run in records.runs(task, dataset).items():
         method = run["cell"]["method"]
-        if seed < first or method not in CONTESTANTS:
+        if seed < first or method not in CONTESTANTS or run["cell"].get("given"):
             continue
         if method not in found or found[method][0] != digest:
             found[method] = digest, {}
@@ -125,40 +118,10 @@ def _costs(runs: Sequence[Run]) -> list[str]:
     return [f"{median(seconds):,.0f}", f"{max(run['peak_rss_mb'] for run in runs):,.0f}"]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """``fit`` less another on the splits they share, as fractions; no error from one split."""
-
-    other: str
-    ours: float
-    theirs: float
-    mean: float
-    error: float | None
-
-    @property
-    def below(self) -> bool:
-        """Whether it is lower than chance explains, or lower than a point."""
-        return self.mean < -ERRORS * (self.error or 0.0) or self.mean < -POINTS
-
-    def __str__(self) -> str:
-        error = "" if self.error is None else f" ± {100 * self.error:.1f}"
-        text = f"{100 * self.mean:+.1f}{error}"
-        return f"**{text}, below**" if self.below else text
-
-
 def difference(found: Standing, other: str, metric: str, ours: str = OURS) -> Difference | None:
     """The paired difference of two contestants, or ``None`` where they share no split."""
-    both = [
-        {s: r["metrics"][metric] for s, r in found.get(n, {}).items() if metric in r["metrics"]}
-        for n in (ours, other)
-    ]
-    seeds = sorted(both[0].keys() & both[1].keys())
-    if not seeds:
-        return None
-    gains = [both[0][seed] - both[1][seed] for seed in seeds]
-    error = stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else None
-    means = [fmean(each[seed] for seed in seeds) for each in both]
-    return Difference(other, means[0], means[1], fmean(gains), error)
+    both = [{s: r["metrics"] for s, r in found.get(n, {}).items()} for n in (ours, other)]
+    return paired(*both, metric, other)
 
 
 def to_the_best(found: Standing, metric: str) -> Difference | None:
@@ -182,24 +145,6 @@ def _summary(tested: Mapping[str, Standing]) -> str:
                 continue
             best = f"{100 * gap.theirs:.1f} ({CONTESTANTS[gap.other].title})"
             cells += [f"{100 * gap.ours:.1f}", best, str(gap)]
-        lines.append(cells)
-    return markdown_table(header, lines)
-
-
-def _choices(chosen: Mapping[str, Standing], asked: tuple[str, str], ways: tuple[str, str]) -> str:
-    """What was asked before the test: one contestant or the other, and what they are called."""
-    shown, (one, other) = (*JUDGED, "auc"), asked
-    header = ["graph", "n"]
-    header += [f"{HEADINGS[m]}: {way}" for m in shown for way in (*ways, "gain")]
-    lines = []
-    for name, found in chosen.items():
-        gains = [difference(found, one, metric, other) for metric in shown]
-        if all(gain is None for gain in gains):
-            continue
-        cells = [name, str(len(found[other].keys() & found[one].keys()))]
-        for gain in gains:
-            assert gain is not None
-            cells += [f"{100 * gain.theirs:.1f}", f"{100 * gain.ours:.1f}", str(gain)]
         lines.append(cells)
     return markdown_table(header, lines)
 
