@@ -121,7 +121,7 @@ def _costs(runs: Sequence[Run]) -> list[str]:
 def difference(found: Standing, other: str, metric: str, ours: str = OURS) -> Difference | None:
     """The paired difference of two contestants, or ``None`` where they share no split."""
     both = [{s: r["metrics"] for s, r in found.get(n, {}).items()} for n in (ours, other)]
-    return paired(*both, metric, other)
+    return paired(both[0], both[1], metric, other)
 
 
 def to_the_best(found: Standing, metric: str) -> Difference | None:

@@ -11,7 +11,8 @@ from maskgae.lab.contest.entry import TASK
 from maskgae.lab.records import Records
 from maskgae.lab.row import UNSEEN
 from maskgae.lab.tables.blocks import markdown_table
-from maskgae.lab.tables.contest import JUDGED, OURS, Standing, standing
+from maskgae.lab.tables.choices import JUDGED
+from maskgae.lab.tables.contest import OURS, Standing, standing
 
 #: Links by the share of held-out edges among the first ten, vectors by the label probe.
 QUESTIONS = {"links": JUDGED[0], "vectors": "accuracy"}
