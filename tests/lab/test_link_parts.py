@@ -23,7 +23,7 @@ def test_the_rules_are_given_to_every_method() -> None:
     assert len({row.cell.digest() for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("method", ["untrained", "sgc"])
+@pytest.mark.parametrize("method", ["untrained", "gae"])
 def test_a_method_alone_the_rules_alone_and_both(method: str) -> None:
     cell = make_cell(
         "link", "imports", overrides={"scorer.kind": "combined", **SMALL}, method=method
@@ -41,7 +41,7 @@ def outcome(seed: int, own: float, network: float, rules: float) -> Outcome:
         name: {"rank_hits@10": hits, "rank_mrr": hits / 2, "auc": 0.9, "hard_mrr": hits / 4}
         for name, hits in parts.items()
     }
-    return Outcome(seed, rows.pop(""), rows, {}, {})
+    return Outcome(seed, rows.pop(""), rows, {}, {}, {"train": 1.0, "evaluate": 1.0})
 
 
 def kept(folder: Path, rows: list[Row], gains: list[float]) -> Records:
