@@ -151,6 +151,11 @@ def test_a_protocol_says_what_was_done() -> None:
     assert split == "val 0.05, test 0.1 of the edges, a new split per seed"
 
 
+def test_columns_that_only_fit_makes_are_refused() -> None:
+    with pytest.raises(InputError, match=r"encoder\.structure adds columns that fit makes"):
+        make_cell("link", "Cora", overrides={"encoder.structure": 8})
+
+
 def test_a_baseline_takes_no_settings_of_maskgae_and_its_record_has_none() -> None:
     with pytest.raises(InputError, match=r"gae has a recipe of its own and no encoder\.dim"):
         make_cell("link", "imports", method="gae", overrides={"encoder.dim": 8})

@@ -156,6 +156,11 @@ def make_cell(
     own, others = divided(overrides or {}, method, CONFIGURED)
     asked = settings.updated({**others, **named})
     _refuse_unused(method, settings, asked)
+    if asked.encoder.structure:
+        raise InputError(
+            "encoder.structure adds columns that fit makes from a graph's edges: leave it out, "
+            "or use 'maskgae fit'"
+        )
     config = CONFIGURED[method].configured(known, own) if method in CONFIGURED else None
     return Cell(task, known, asked, None if chosen is None else chosen.name, method, config)
 
