@@ -214,8 +214,8 @@ class Ground:
 
 def shown_rules(graph: Graph, which: str = "few") -> tuple[str, ...]:
     """The rules that stand beside a method that combines few or all."""
-    more = "adamic_adar" if has_triangles(graph) else "spectral"
-    return tuple(dict.fromkeys((*combined_rules(graph, which), more)))
+    more = ("adamic_adar",) if has_triangles(graph) else ("spectral", "degree_product")
+    return tuple(dict.fromkeys((*combined_rules(graph, which), *more)))
 
 
 def direction_auc(ahead: Tensor, back: Tensor) -> float:

@@ -42,6 +42,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.count_rules import Counts, PageRank, Scores, ThreeSteps
 from maskgae.evaluation.directed_rules import Directed
 from maskgae.evaluation.knn_rule import KnnCosine
+from maskgae.evaluation.side_rules import Sides, two_sides
 from maskgae.evaluation.vector_rules import (
     FeatureCosine,
     SmoothedCosine,
@@ -78,6 +79,8 @@ STRUCTURAL = (
     *SpectralCosine.names,
     *PageRank.names,
 )
+#: What is known between two sides beyond paths of three steps.
+OF_TWO_SIDES = tuple(name for name in Sides.names if name not in ThreeSteps.names)
 OF_FEATURES = (*FeatureCosine.names, *SmoothedCosine.names, *KnnCosine.names)
 RULES = (*STRUCTURAL, *OF_FEATURES)
 
@@ -144,6 +147,7 @@ class Rules:
 
     def _check(self) -> None:
         known = (*RULES, *(Directed.names if self.graph.directed else ()))
+        known = (*known, *(OF_TWO_SIDES if two_sides(self.graph) else ()))
         unknown = [name for name in self.names if name not in known]
         if unknown:
             raise InputError(f"no rule is called '{unknown[0]}': there are {', '.join(known)}")
@@ -153,9 +157,12 @@ class Rules:
 
     def _asked(self) -> Iterator[Rule]:
         graph, asked = self.graph, set(self.names)
+        sides = bool(asked & set(OF_TWO_SIDES))
         for kind in (Counts, ThreeSteps, Spectral, SpectralCosine, PageRank):
-            if asked & set(kind.names):
+            if asked & set(kind.names) and not (sides and kind is ThreeSteps):
                 yield kind(graph)
+        if sides:  # with paths of three steps
+            yield Sides(graph)
         if asked & set(Directed.names):
             yield Directed(graph, self.names)
         if graph.features is None:
@@ -173,6 +180,8 @@ def default_rules(graph: Graph) -> tuple[str, ...]:
     names = STRUCTURAL if graph.features is None else RULES
     if not has_triangles(graph):
         names = tuple(name for name in names if name not in OF_TRIANGLES)
+    if two_sides(graph):
+        names = (*names, *OF_TWO_SIDES)
     if graph.directed:
         names = (*names, *Directed.names)
     dear: tuple[str, ...] = ()

@@ -28,7 +28,8 @@ from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
 from maskgae.evaluation.directed_rules import Directed
 from maskgae.evaluation.method import PairScores, row_scores
-from maskgae.evaluation.rules import Rules, default_rules, has_triangles
+from maskgae.evaluation.rules import OF_TWO_SIDES, Rules, default_rules, has_triangles
+from maskgae.evaluation.side_rules import two_sides
 
 NETWORK = "network"
 #: The network's logit of the pair turned round, in a directed graph.
@@ -59,6 +60,9 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
 OF_SIDES: dict[str, Callable[[Any], Any]] = {
     **TRANSFORMS,
     "three_steps": lambda values: np.log(values + 1e-9),
+    "filtered_paths": lambda values: np.log(values + 1e-9),
+    "first_side_degree": np.log1p,
+    "second_side_degree": np.log1p,
 }
 #: The rules that are combined, where a graph has features for them and they are affordable.
 COMBINED = (
@@ -142,7 +146,10 @@ class Columns:
 
 def combined_rules(graph: Graph, which: str = "few") -> tuple[str, ...]:
     """The rules that are combined on a graph of its kind, ``few`` or ``all``."""
-    names = COMBINED if has_triangles(graph) else (*COMBINED, "spectral")
+    names: tuple[str, ...] = COMBINED if has_triangles(graph) else (*COMBINED, "spectral")
+    if two_sides(graph):
+        own = (name for name in COMBINED if name not in ("degree_product", "degree_gap"))
+        names = (*own, *OF_TWO_SIDES)
     if which == "all":
         dense = 2 * graph.num_pairs >= LOW_RANK_DEGREE * graph.num_nodes
         low_rank = has_triangles(graph) and dense and graph.num_nodes <= LOW_RANK_NODES

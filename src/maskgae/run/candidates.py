@@ -154,6 +154,9 @@ def _slopes(scores: PairScores) -> dict[str, float]:
 
 
 def _walks(graph: Graph, slopes: dict[str, float], incoming: bool) -> Walks:
+    # Mostly paths of three steps, with a logarithm too.
+    three = slopes.get("three_steps", 0.0) + slopes.get("filtered_paths", 0.0)
+    slopes = {**slopes, "three_steps": three}
     walked = any(slopes.get(name, 0) > 0 for name in WALKS)
     weights = np.array([slopes.get(name, 0.0) for name in WALKS] if walked else ALONE)
     degrees, types = graph.degrees.numpy().clip(1).astype(np.float64), graph.types
@@ -162,6 +165,9 @@ def _walks(graph: Graph, slopes: dict[str, float], incoming: bool) -> Walks:
         codes, allowed = types.codes.numpy(), types.joined.numpy()
     # log(1 + d_u d_v), but for what is the same for all v and what only degrees of 1 feel
     bias = slopes.get("degree_product", 0.0) * np.log(degrees)
+    if types is not None:
+        sides = [slopes.get(name, 0.0) for name in ("first_side_degree", "second_side_degree")]
+        bias = bias + np.where(codes == 1, sides[1], sides[0]) * np.log1p(degrees)
     if graph.directed:
         bias = bias + _of_ways(graph, slopes, incoming)
     ends = np.stack([degrees**-0.5, np.log1p(degrees), bias], axis=1)

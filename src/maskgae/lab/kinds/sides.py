@@ -24,6 +24,7 @@ from torch import Tensor
 from maskgae.base.rng import Stream
 from maskgae.data.csr import CSR, csr_from_coordinates
 from maskgae.data.graph import Graph
+from maskgae.evaluation.ground import Board, shown_rules
 from maskgae.evaluation.outcome import Outcome, forget_peak
 from maskgae.evaluation.ranking import left_out
 from maskgae.evaluation.scorer import Columns
@@ -33,11 +34,13 @@ from maskgae.lab.contest.entry import Entry
 from maskgae.lab.kinds.graphs import kind_of
 from maskgae.lab.kinds.lightgcn import lightgcn_embedding
 from maskgae.run.fit import fit
+from maskgae.run.run import Run
 from maskgae.run.source import Source
+from maskgae.training.logits import logits_on
 
 #: Length of a list, users that are asked together, and the rules that stand beside ``fit``.
-LENGTH, TOGETHER = 20, 64
-RULES = ("three_steps", "degree_product", "spectral")
+LENGTH, TOGETHER = 20, 16
+RULES = ("three_steps", "degree_product", "filtered_paths", "spectral")
 
 #: Scores of users against all nodes, several at once, ``[n] -> [n, N]``.
 Rows = Callable[[Tensor], Mapping[str, Tensor]]
@@ -55,19 +58,21 @@ def sides_outcome(entry: Entry, source: Source, seed: int) -> Outcome:
     else:
         run = fit(source, {**entry.settings, "seed": seed})
         facts = {k: v for k, v in run.record["facts"].items() if k.startswith("scorer")}
-        rows = _rows_of(run.pair_scores, graph)
+        rows = _rows_of(run)
     learnt = time.perf_counter()
     found = recommended(rows, graph, test)
     times = {"train": learnt - started, "evaluate": time.perf_counter() - learnt}
     return Outcome(seed, found.pop("method"), found, {}, facts, times)
 
 
-def _rows_of(scores: Any, graph: Graph) -> Rows:
-    rules = Columns.of(graph, None, RULES).rules
+def _rows_of(run: Run) -> Rows:
+    """The run's own answers and those of some rules, from the same columns."""
+    columns = Columns.of(run.graph, logits_on(run.net, run.layers), shown_rules(run.graph))
+    board = Board(columns, {"method": run.scorer})
 
     def rows(users: Tensor) -> dict[str, Tensor]:
-        alone = {name: torch.from_numpy(table) for name, table in rules.rows(users).items()}
-        return {"method": scores.rows(users), **alone}
+        found = board.rows(users)
+        return {name: found[name] for name in ("method", *RULES)}
 
     return rows
 
