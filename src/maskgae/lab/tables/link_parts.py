@@ -10,7 +10,7 @@ from maskgae.evaluation.metrics import summary
 from maskgae.lab.published import HEART_RULES, HEART_TABLE
 from maskgae.lab.row import Row
 from maskgae.lab.tables.blocks import markdown_table
-from maskgae.lab.tables.compare import figure, gain
+from maskgae.lab.tables.compare import RUNS_ENOUGH, figure, gain
 
 Record = Mapping[str, Any]
 Found = Sequence[tuple[Row, Record | None]]
@@ -92,10 +92,9 @@ def _line(label: str, record: Record) -> list[str]:
 
 def _finding(dataset: str, here: Mapping[str, Record]) -> str:
     """One line of a list."""
-    others = [name for name in here if name not in (MASKED, UNMASKED, UNTRAINED)]
-    told = [
-        f"{name} {_above(here[name])}" for name in (MASKED, UNMASKED, UNTRAINED) if name in here
-    ]
+    ours = (MASKED, UNMASKED, UNTRAINED)
+    others = [n for n in here if n not in ours and len(here[n]["seeds"]) >= RUNS_ENOUGH]
+    told = [f"{name} {_above(here[name])}" for name in ours if name in here]
     if others:
         best = max(
             others, key=lambda name: _less(_hits(here[name]), _hits(here[name], "rules"))["mean"]
