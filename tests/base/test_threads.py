@@ -1,18 +1,23 @@
 """Work shared among threads."""
 
 import threading
+from collections.abc import Iterator
 
 import pytest
+import torch
 
-from maskgae.base import threads
 from maskgae.base.threads import each
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_items_come_back_in_their_order_and_the_first_is_done_alone(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(threads.torch, "get_num_threads", lambda: count)
+@pytest.fixture(params=[1, 2])
+def count(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def test_items_come_back_in_their_order_and_the_first_is_done_alone(count: int) -> None:
     done: list[int] = []
     first = threading.Event()
 
@@ -26,7 +31,11 @@ def test_items_come_back_in_their_order_and_the_first_is_done_alone(
     assert sorted(done) == list(range(9))
 
 
-def test_what_goes_wrong_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads.torch, "get_num_threads", lambda: 2)
+def test_threads_have_no_threads_of_their_own(count: int) -> None:
+    found = list(each(lambda item: torch.get_num_threads(), range(6)))
+    assert found == [count, 1, 1, 1, 1, 1] and torch.get_num_threads() == count
+
+
+def test_what_goes_wrong_in_a_thread_is_raised(count: int) -> None:
     with pytest.raises(ZeroDivisionError):
         list(each(lambda item: 1 // (item - 2), range(5)))

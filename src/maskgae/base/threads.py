@@ -23,10 +23,15 @@ def each(work: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:
     >>> list(each(len, ["a", "bc"]))
     [1, 2]
     """
-    threads = min(MOST, torch.get_num_threads())
+    before = torch.get_num_threads()
+    threads = min(MOST, before)
     if len(items) < 3 or threads == 1:
         yield from map(work, items)
         return
     yield work(items[0])
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, items[1:])
+    try:
+        # Each of them alone: teams of threads that wait for each other would be too many.
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from pool.map(work, items[1:])
+    finally:
+        torch.set_num_threads(before)  # of threads that are yet to come
