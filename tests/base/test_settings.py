@@ -196,6 +196,12 @@ def test_tables_become_dotted_keys() -> None:
 
 def test_nearest_without_a_close_word_lists_them_all() -> None:
     assert nearest("zzz", ["gcn", "gat"]) == "choose one of gcn, gat"
+    assert nearest("z", map(str, range(60))).endswith("18, 19 and 40 more")
+
+
+@pytest.mark.parametrize("key", ["-", "p", "seed" * 1000, "mask." + "p" * 4000])
+def test_an_unknown_key_makes_no_long_line(key: str) -> None:
+    assert len(refusal(key, 1)) < 1000
 
 
 @pytest.mark.parametrize("values", [{"probe.grid": []}, {"probe.grid": [0, 1]}])

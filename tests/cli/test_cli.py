@@ -158,12 +158,22 @@ def test_settings_are_listed_with_what_they_may_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("WORLD_SIZE", "many"), ("TORCHELASTIC_RESTART_COUNT", "²")]
+    ("variable", "value"),
+    [
+        ("WORLD_SIZE", "many"),
+        ("TORCHELASTIC_RESTART_COUNT", "²"),
+        *(("RANK", value) for value in ("x", "", "2", "-1")),
+        *(("MASTER_PORT", value) for value in ("x", "", "65536")),
+        ("MASTER_ADDR", ""),
+    ],
 )
 def test_odd_variables_of_the_environment_are_named(
     variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    usual = {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
+    for name, said in usual.items():
+        monkeypatch.setenv(name, said)
     monkeypatch.setenv(variable, value)
     words = ["fit", str(tmp_path / "edges.csv"), "--out", str(tmp_path / "run"), "--threads", "1"]
     result = CliRunner().invoke(app, words)

@@ -76,9 +76,8 @@ VALUES = (
 )
 
 ENVIRONMENT = {
-    **dict.fromkeys(
-        ("WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("", "-1", "x", "1.5")
-    ),
+    "WORLD_SIZE": ("", "-1", "x", "1.5", "2"),  # whose ranks nothing lets meet
+    **dict.fromkeys(("RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("", "-1", "x", "1.5")),
     **dict.fromkeys(("TORCHELASTIC_RESTART_COUNT", "OMP_NUM_THREADS"), ("", "-1", "x", "9" * 30)),
     "MASKGAE_MEMORY": ("", "0", "x", "1MB", "1e9", "-5GiB", "9" * 40, "nan"),
     "MASKGAE_DATA": ("", "/nowhere", "/dev/null", "\udcff"),

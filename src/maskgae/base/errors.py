@@ -48,6 +48,10 @@ def is_lack_of_memory(error: BaseException) -> bool:
     return False
 
 
+#: Known words that a message lists, at most.
+LISTED = 20
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Returns a hint that names the closest known words, for the end of an error message.
 
@@ -55,9 +59,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
     "did you mean 'mask.p'?"
     >>> nearest("x", ["gcn", "gat"])
     'choose one of gcn, gat'
+    >>> nearest("lr", ["seed", "training.lr"])
+    "did you mean 'training.lr'?"
     """
     options = list(known)
-    return did_you_mean(word, options) or "choose one of " + ", ".join(options)
+    ending = [option for option in options if option.endswith(f".{word}")]
+    if hint := did_you_mean(ending[0] if ending else word, options):
+        return hint
+    more = f" and {len(options) - LISTED} more" if len(options) > LISTED else ""
+    return "choose one of " + ", ".join(options[:LISTED]) + more
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -308,7 +308,10 @@ class Settings:
         result = self
         for key, value in values.items():
             if key not in KEYS:
-                raise InputError(f"no setting is called '{key}': {nearest(key, KEYS)}")
+                name = key if len(key) <= 80 else f"{key[:80]}..."
+                raise InputError(
+                    f"no setting is called '{name}': {nearest(key, KEYS)}; see 'maskgae settings'"
+                )
             result = _set(result, key, _RULES[key].checked(value))
         _check_grid(result.probe)
         _check_network(result)

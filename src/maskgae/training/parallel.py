@@ -147,6 +147,21 @@ def _variable(name: str, default: int) -> int:
     return int(text)
 
 
+def _check_meeting() -> None:
+    """Refuses variables by which ranks could not meet, before anybody waits."""
+    for name, limit in {"RANK": _variable("WORLD_SIZE", 1), "MASTER_PORT": 2**16}.items():
+        if _variable(name, limit) >= limit:
+            raise InputError(
+                f"{name} = '{os.environ.get(name, '')}' must be a whole number below {limit:,}, as "
+                "torchrun sets it: start the ranks by torchrun, or unset WORLD_SIZE"
+            )
+    if not os.environ.get("MASTER_ADDR"):
+        raise InputError(
+            "MASTER_ADDR must name the machine of rank 0, as torchrun does: start the ranks by "
+            "torchrun, or unset WORLD_SIZE"
+        )
+
+
 def restarted() -> bool:
     """Whether torchrun started this process again after another had died."""
     return _variable("TORCHELASTIC_RESTART_COUNT", 0) > 0
@@ -199,6 +214,7 @@ def _group(backend: str, notice: Callable[[str], None]) -> Iterator[Ranks]:
     if dist.is_initialized():
         yield ranks()
         return
+    _check_meeting()
     try:
         store, here = _meet(backend), ranks()
         with heartbeat(store, here.rank, here.world, notice):
