@@ -66,25 +66,19 @@ def measured(place: str) -> Report:
     return {**about, **machine, **costs, "found": found, "indexed": where.indexed}
 
 
-def blocks(report: Report) -> dict[str, str]:
-    """The table of the page."""
-    links, found = report["links"], report["found"]
-    rows = {
-        "nodes, edges": f"{report['nodes']:,}, {report['edges']:,}",
-        f"best {TOP} of {found['asked']} other nodes that the candidates hold": (
-            f"{100 * found['recall']:.1f} %"
-        ),
-        "links of all nodes": f"{found['links']:,}",
-        f"seconds for them, {report['threads']} thread(s), load {report['load']:.1f}": (
-            f"{links['seconds']:,.0f}"
-        ),
-        "seconds of all cores": f"{links['cpu_s']:,.0f}",
-        "peak memory": f"{links['peak_mb']:,.0f} MB",
-        "`fit --quick`, seconds of all cores": f"{report['fit']['cpu_s']:,.0f}",
-    }
-    return {
-        "candidates": markdown_table([report["graph"], ""], [list(row) for row in rows.items()])
-    }
+def blocks(reports: dict[str, Report]) -> dict[str, str]:
+    """The table of the page, a row for each graph."""
+    header = ["graph", "nodes", "edges", f"of the best {TOP}", "seconds", "threads, load"]
+    header += ["seconds of all cores", "peak MB", "`fit --quick`, seconds of all cores"]
+    lines = []
+    for report in reports.values():
+        links, found = report["links"], report["found"]
+        cells = [report["graph"], f"{report['nodes']:,}", f"{report['edges']:,}"]
+        cells += [f"{100 * found['recall']:.1f} % ({found['asked']} nodes)"]
+        cells += [f"{links['seconds']:,.0f}", f"{report['threads']}, {report['load']:.1f}"]
+        cells += [f"{links[key]:,.0f}" for key in ("cpu_s", "peak_mb")]
+        lines.append([*cells, f"{report['fit']['cpu_s']:,.0f}"])
+    return {"candidates": markdown_table(header, lines)}
 
 
 def main() -> None:
@@ -94,7 +88,9 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.place is not None:
         torch.set_num_threads(asked.threads)
-        write_json(RESULT, measured(str(Path(asked.place))))
+        found = measured(str(Path(asked.place)))
+        kept = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+        write_json(RESULT, kept | {found["graph"]: found})
     fill_file(PAGE, blocks(json.loads(RESULT.read_text())))
 
 
