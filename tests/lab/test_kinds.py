@@ -63,7 +63,7 @@ def test_the_suite_keeps_what_it_runs_and_fills_its_tables(
     blocks = kind_blocks(records)
     for title in ("fit --quick", "LightGCN of PyG", "popularity", "published | "):
         assert title in blocks["kinds sides"]
-    for title in ("### polblogs", "undirected", "in-degree of the target", "direction AUC"):
+    for title in ("#### polblogs", "undirected", "in-degree of the target", "direction AUC"):
         assert title in blocks["kinds ways"]
     assert blocks["kinds years"] == "Nothing was run yet."
 

@@ -41,7 +41,7 @@ def kind_blocks(records: Records, first: int = UNSEEN) -> dict[str, str]:
     """The tables by their names."""
     found = {name: standing(records, name, first) for name in KINDS}
     ways = [
-        f"### {name}\n\n{_ways(found[name])}"
+        f"#### {name}\n\n{_ways(found[name])}"
         for name in ("cora_ml", "polblogs", "arxiv")
         if found[name]
     ]
