@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from maskgae.cli import main
+from report.chromium import Chromium, find_browser
 
 TOPICS = ("graphs", "words", "images", "sounds")
+BROWSER = find_browser()
 QUICK = ["--set", "training.epochs=4", "--quiet"]
 
 
@@ -99,6 +101,23 @@ def test_every_other_verb_answers(folder: Path, capsys: pytest.CaptureFixture[st
     free = next(f"paper {i}" for i in range(119) if ("paper 119", f"paper {i}") not in known)
     assert call("why", run, "paper 119", free) == 0
     assert "paper 119" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(
+    BROWSER is None, reason="needs Chromium: apt-get install chromium, or name one in CHROMIUM"
+)
+def test_its_page_explains_a_link_in_the_browser(folder: Path, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    page = folder / "run/report.html"
+    with Chromium(BROWSER, tmp_path) as browser:
+        browser.open(page)
+        assert browser.errors == []
+        rows = "document.querySelectorAll('#link-table tbody tr')"
+        assert browser.run(f"{rows}.length") > 0
+        assert not browser.run(f"{rows}[0].cells[1].textContent").startswith("person")
+        browser.run(f"{rows}[0].click()")
+        assert "the network" in browser.run("document.body.textContent")
+        assert browser.errors == []
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,17 @@ def test_two_sides_are_found_and_every_question_keeps_to_them(tmp_path: Path) ->
     np.testing.assert_allclose(links["score"], run.links(top=3)["score"], rtol=1e-5)
 
 
+def test_few_edges_are_ranked_by_paths(tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    tags = [(i, (7 * i + 3 * j) % 11) for i in range(30) for j in range(3)]
+    path.write_text("package,tag\n" + "".join(f"p{a},t{b}\n" for a, b in tags))
+    run = fit(read(path), quick=True)
+    assert run.scorer.facts["fixed"]
+    assert run.metrics["auc"] > 0.6
+    links = run.links(top=3, nodes="p3")
+    assert (np.diff(links["score"]) <= 0).all()  # the best is the likeliest
+
+
 def test_none_switches_sides_off(tmp_path: Path) -> None:
     assert read(write_purchases(tmp_path), type="none", header=True).graph.types is None
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +154,26 @@ def _train(path: Path, graph: Graph, validation: Validation, settings: Settings)
     np.savez(path, **found, **history, targets=[row["targets"] for row in state.history])
 
 
+def _of_kind(graph: Graph, kind: str) -> Graph:
+    """The graph as it is, with directions, or between two sides."""
+    if kind == "directed":
+        return replace(graph, directions=1 + torch.arange(graph.num_pairs, dtype=torch.int32) % 3)
+    if kind == "two-sided":
+        between = graph.subgraph(graph.pairs.sum(0) % 2 == 1)
+        return between.with_types(torch.arange(graph.num_nodes) % 2, ["even", "odd"])
+    return graph
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("fanouts", [(), (3,)], ids=["whole", "blocks"])
+@pytest.mark.parametrize(
+    ("fanouts", "kind"),
+    [((), "plain"), ((3,), "plain"), ((3,), "directed"), ((3,), "two-sided")],
+    ids=["whole", "blocks", "directed", "two-sided"],
+)
 def test_two_ranks_do_what_one_does(
-    graph: Graph, validation: Validation, tmp_path: Path, fanouts: tuple[int, ...]
+    graph: Graph, validation: Validation, tmp_path: Path, fanouts: tuple[int, ...], kind: str
 ) -> None:
+    graph = _of_kind(graph, kind)
     # A loss that compares has no gradient for the last bias, and Adam would make much of its noise.
     settings = Settings().updated(SMALL | {"training.fanouts": fanouts, "objective.loss": "bce"})
     both_ranks(_train, tmp_path, graph, validation, settings)

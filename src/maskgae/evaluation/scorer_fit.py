@@ -50,6 +50,9 @@ FIXED = {
 }
 #: That of a directed graph's levels: on cora_ml and polblogs with directions, one split each.
 FIXED_LEVEL = {"level_gap": 0.39}
+#: Those between two sides, where cosines of features from structure mislead and paths are what
+#: there is: a judgement, not fitted.
+FIXED_SIDES = {NETWORK: 1.0, "filtered_paths": 2.0}
 LEAST_PAIRS = 100
 #: Ends that the weights are fitted on, at most, and pairs that are told from their reverse.
 QUERIES, TURNED_PAIRS = 600, 2**13
@@ -176,7 +179,8 @@ class Queries:
         """A scorer of some columns: weights that are fitted, or fixed where pairs are few."""
         chosen = tuple(names[place] for place in places)
         if few:
-            weights = np.array([(FIXED | FIXED_LEVEL).get(name, 0.0) for name in chosen])
+            fixed = FIXED_SIDES if "filtered_paths" in names else FIXED | FIXED_LEVEL
+            weights = np.array([fixed.get(name, 0.0) for name in chosen])
         elif len(places) == len(names):
             weights = self.weights
         else:
@@ -222,11 +226,14 @@ def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
     r"""Slope and intercept of :math:`\sigma(a s + b)` by maximum likelihood (Platt, 1999).
 
     The labels are :math:`(n_+ + 1) / (n_+ + 2)` and :math:`1 / (n_- + 2)`, which keeps the slope
-    finite where scores tell both kinds apart.
+    finite where scores tell both kinds apart. Where edges score lower than non-edges, every pair is
+    as likely as any other.
 
     >>> slope, intercept = platt(np.array([1.0, 2.0]), np.array([-1.0, -2.0]))
     >>> round(slope, 3) > 0, round(intercept, 6) == 0
     (True, True)
+    >>> platt(np.array([-1.0, -2.0]), np.array([1.0, 2.0]))
+    (0.0, 0.0)
     """
     scores = np.concatenate([positive, negative])
     labels = np.concatenate(
@@ -253,6 +260,8 @@ def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
         if gain < LEAST_GAIN:
             break
     slope, intercept = line
+    if slope <= 0:  # few pairs, by chance the wrong way round: a higher score is no less likely
+        return 0.0, 0.0
     return float(slope / scale), float(intercept - slope * centre / scale)
 
 
