@@ -284,3 +284,9 @@ def test_candidates_are_compared_on_nodes_that_links_does_not_take(
     assert not torch.isin(candidates.unseen(200), known).any()
     table = candidates.blocks({"tiny": report})["candidates"]
     assert "% (40 nodes) |" in table.splitlines()[2]
+
+
+def test_the_page_has_the_candidates_that_were_measured(load):
+    candidates = load("candidates")
+    text = candidates.PAGE.read_text()
+    assert filled(text, candidates.blocks(json.loads(candidates.RESULT.read_text()))) == text
