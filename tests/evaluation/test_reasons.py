@@ -94,3 +94,8 @@ def test_columns_without_parts_stand_for_themselves() -> None:
     assert next(iter(found)) == "the network", "the largest share first"
     assert set(found) == {"the network", "number of neighbours", "features of the surroundings"}
     assert not any(reason.parts for reason in found.values())
+
+
+def test_what_weighs_nothing_is_not_told() -> None:
+    found = asked({"network": 1.0, "degree_product": 0.0, "resource_allocation": 1.0})
+    assert set(found) == {"the network", "shared neighbours"}

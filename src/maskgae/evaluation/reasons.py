@@ -101,7 +101,8 @@ def _sorted(
     graph: Graph, pair: tuple[int, int], gross: dict[str, float], average: dict[str, float]
 ) -> list[Reason]:
     kinds: dict[str, list[str]] = {}
-    for name in gross:
+    counted = [name for name in gross if gross[name] or average[name]]  # others weigh nothing
+    for name in counted or gross:
         kinds.setdefault(KINDS.get(name, ROW_NAMES.get(name, name)), []).append(name)
     found = []
     for kind, names in kinds.items():
