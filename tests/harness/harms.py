@@ -76,7 +76,7 @@ def rewrite(random: Random, path: Path, home: Path) -> None:
         return edit(random, path, home)
     try:
         ways[path.suffix](random, path)
-    except (ValueError, LookupError, InputError):  # of a file that was harmed before
+    except (ValueError, LookupError, EOFError, InputError):  # of a file that was harmed before
         edit(random, path, home)
 
 

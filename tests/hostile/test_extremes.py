@@ -28,3 +28,9 @@ def test_a_clique_says_that_nothing_is_missing(warm: Warm, tmp_path: Path) -> No
     (_, ended, wrong), *_ = tried("complete", tmp_path, warm)
     assert ended.code == 2 and not wrong
     assert "has no non-edges to serve as negative samples" in ended.errors
+
+
+def test_numbers_beyond_all_bounds_are_told_in_a_line(warm: Warm, tmp_path: Path) -> None:
+    quick = [text for text in VERBS if "--quick" in text]
+    [(_, ended, wrong)] = tried("huge matrix", tmp_path, warm, quick)
+    assert ended.code == 1 and not wrong and "check the scale of the features" in ended.errors

@@ -29,6 +29,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from maskgae.base.errors import RunError
 from maskgae.base.rng import Stream
 from maskgae.data.graph import Graph
 from maskgae.evaluation.method import Validation
@@ -242,6 +243,10 @@ def platt(positive: Floats, negative: Floats) -> tuple[float, float]:
             np.full(negative.size, 1 / (negative.size + 2)),
         ]
     )
+    if not np.isfinite(scores).all():
+        raise RunError(
+            "scores are not finite: check the scale of the features, or lower training.lr"
+        )
     centre, scale = scores.mean(), scores.std() or 1.0
     units = (scores - centre) / scale
 
