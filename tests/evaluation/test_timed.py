@@ -11,12 +11,14 @@ import torch
 
 from maskgae.base.errors import InputError, RunError
 from maskgae.base.rng import stream
+from maskgae.base.settings import Settings
 from maskgae.data.graph import Graph
 from maskgae.data.splits import LinkSplit, joined
 from maskgae.data.time_split import split_by_time, time_starts
 from maskgae.evaluation.audit import audit_split
 from maskgae.evaluation.ranking import full_rankings, left_out_flags
 from maskgae.run import Run, fit, read
+from maskgae.run.task import prepared
 
 #: Two papers a year from 2000 on, of which each cites four that came before it.
 YEARS = np.repeat(np.arange(2000, 2030), 4)
@@ -168,6 +170,18 @@ def test_a_fit_in_time_and_what_is_asked_of_it(tmp_path: Path, column: str) -> N
     assert one is not None
     assert other is not None
     np.testing.assert_allclose(one[0], other[0], rtol=1e-4)
+
+
+def test_a_year_is_the_first_day_of_it_where_edges_have_dates(tmp_path: Path) -> None:
+    edges, nodes = write(tmp_path)
+    graph = read(edges, nodes, directed=True, time="day").graph
+    parts = []
+    for first, second in (("2022", "2026"), ("2022-01-01", "2026-01-01")):
+        values = {"split.val_from": first, "split.test_from": second}
+        task = prepared(graph, Settings().updated(values), True)
+        assert task.split is not None
+        parts.append(task.split.test)
+    assert torch.equal(*parts)
 
 
 def test_structural_features_come_from_the_past(tmp_path: Path) -> None:

@@ -133,5 +133,6 @@ def _check_parts(
             low, high = float(clock.times.min()), float(clock.times.max())
             raise InputError(
                 f"a split by time at {starts[0]:g} and {starts[1]:g} leaves no edge for {name}: "
-                f"times go from {low:g} to {high:g}; set split.val_from and split.test_from"
+                f"times go from {low:g} to {high:g} (dates: days since 1970); set split.val_from "
+                "and split.test_from"
             )

@@ -71,18 +71,28 @@ def parse_times(cells: Any, path: Path, place_of_row: Callable[[int], str]) -> A
     return values
 
 
-def moment(text: str, key: str) -> float:
+def moment(text: str, key: str, span: tuple[float, float] = (-np.inf, np.inf)) -> float:
     """A setting's time as :func:`parse_times` reads times.
+
+    A year beyond the ``span`` of a column is its first day where that lies within: the column has
+    dates.
 
     >>> moment("2018", "split.val_from"), moment("1970-01-03", "split.val_from")
     (2018.0, 2.0)
+    >>> moment("1971", "split.val_from", (100.0, 500.0))
+    365.0
     """
     cell = pa.array([text])
     for read in (as_numbers, as_times):
         values, wrong = read(cell)
         if wrong is None and np.isfinite(values).all():
-            return float(values[0])
-    raise InputError(f"{key} = '{text}' is no time: give a number or a date such as 2019-03-31")
+            break
+    else:
+        raise InputError(f"{key} = '{text}' is no time: give a number or a date such as 2019-03-31")
+    if not span[0] <= values[0] <= span[1] and text.isdigit() and len(text) == 4:
+        first = float(as_times(pa.array([f"{text}-01-01"]))[0][0])
+        return first if span[0] <= first <= span[1] else float(values[0])
+    return float(values[0])
 
 
 def _read(words: Any, pattern: str) -> Array:

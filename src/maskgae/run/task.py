@@ -85,8 +85,9 @@ def _split(graph: Graph, settings: Settings, stream: Stream) -> LinkSplit:
         raise InputError("encoder.node_embedding learns of nodes that are there: not with --time")
     if config.hard_negatives:
         raise InputError("split.hard_negatives knows no time: set it to 0, or leave out --time")
+    span = float(graph.clock.times.min()), float(graph.clock.times.max())
     given = {
-        key: moment(getattr(config, key), f"split.{key}")
+        key: moment(getattr(config, key), f"split.{key}", span)
         for key in ("val_from", "test_from")
         if getattr(config, key)
     }
