@@ -252,7 +252,8 @@ def test_nor_one_of_other_files(graph: Path, tmp_path: Path) -> None:
         command("fit", tmp_path / "missing.csv", *table_of(graph), *again)
     with pytest.raises(
         InputError,
-        match=r"encoder\.dropout = 0\.5, not 0\.2; encoder\.structure = 0, not 128; other features",
+        match=r"encoder\.dropout = 0\.5, not 0\.2; encoder\.structure = 0, not 128; "
+        r"scorer\.rules = all, not few; other features",
     ):
         command("fit", graph / "edges.csv", *again)
     with pytest.raises(InputError, match="is complete with other labels"):
