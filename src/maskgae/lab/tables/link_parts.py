@@ -41,29 +41,41 @@ def parts_findings(rows: Found) -> str:
 
 def heart_table(rows: Found) -> str:
     """The rules by which the rule is checked, ours, and what was published of others."""
-    found = {row.cell.dataset: record for row, record in rows if record is not None}
-    header, names = [""], list(HEART_TABLE)
-    for dataset in names:
-        seeds = len(found[dataset]["seeds"]) if dataset in found else 0
-        header += [f"{dataset}, n = {seeds}", "published"]
-    ours = {"network": "MaskGAE, network alone", "rules": ROW_NAMES["rules"]}
-    shown = {**{key: ROW_NAMES[key] for key in HEART_RULES}, **ours, "": "MaskGAE with the rules"}
-    shown |= {key: key for dataset in names for key in HEART_TABLE[dataset]} | shown
+    names = list(HEART_TABLE)
+    ours = {"untrained": ROW_NAMES["untrained"], "network": "MaskGAE, network alone"}
+    shown = {**{key: ROW_NAMES[key] for key in HEART_RULES}, **ours, "rules": ROW_NAMES["rules"]}
+    shown |= {"": "MaskGAE with the rules"}
+    shown |= {key: key for name in names for key in HEART_TABLE[name] if key not in shown}
     lines = []
     for key, label in shown.items():
         line = [label]
         for dataset in names:
             quoted = HEART_TABLE[dataset].get(key)
-            line += [_hard(found.get(dataset), key), "" if quoted is None else f"{quoted:.2f}"]
+            here = [r for row, r in rows if row.cell.dataset == dataset and r is not None]
+            line += [_hard(here, key), "" if quoted is None else f"{quoted:.2f}"]
         lines.append(line)
-    return markdown_table(header, sorted(lines, key=lambda line: not line[1]))
+    header = [cell for name in names for cell in (f"{name} (seeds)", "published")]
+    return markdown_table(["", *header], lines)
 
 
-def _hard(record: Record | None, key: str) -> str:
-    if record is None:
+def _hard(records: Sequence[Record], key: str) -> str:
+    """The MRR of a row from the record with the most seeds that has it, and their number.
+
+    Only MaskGAE is a row by its own score; rules are the same beside every method.
+    """
+    found = [
+        (len(record["seeds"]), row[MRR])
+        for record in records
+        if (row := record["sanity"].get(key, {}) if key else _own(record)) and MRR in row
+    ]
+    if not found:
         return ""
-    row = record["sanity"].get(key, {}) if key else record["metrics"]
-    return figure(row.get(MRR))
+    count, value = max(found, key=lambda each: each[0])
+    return f"{figure(value)} ({count})"
+
+
+def _own(record: Record) -> Mapping[str, Any]:
+    return record["metrics"] if record["method"] == "maskgae" else {}
 
 
 def _by_dataset(rows: Iterable[tuple[Row, Record | None]]) -> dict[str, dict[str, Record]]:
