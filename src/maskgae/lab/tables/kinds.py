@@ -76,12 +76,29 @@ def _sides(found: Mapping[str, Seeds]) -> str:
 
 def _ways(found: Mapping[str, Seeds]) -> str:
     lines = [_line(TITLES[row], runs, WAYS) for row, runs in found.items()]
-    return _table(WAYS, lines + _rules(found, WAYS))
+    return _table(WAYS, lines + _rules(found, WAYS)) + _sampled(found)
 
 
 def _years(found: Mapping[str, Seeds]) -> str:
     lines = [_line(TITLES[row], runs, YEARS) for row, runs in found.items()]
-    return _table(YEARS, lines + _rules(found, YEARS, {"in_degree": "popularity (in-degree)"}))
+    rules = _rules(found, YEARS, {"in_degree": "popularity (in-degree)"})
+    return _table(YEARS, lines + rules) + _sampled(found)
+
+
+def _sampled(found: Mapping[str, Seeds]) -> str:
+    """What a ranking of few ends is worth, where it is one."""
+    asked = [run["facts"]["ranked_ends"] for runs in found.values() for run in runs if _few(run)]
+    if not asked:
+        return ""
+    error = 100 * (0.25 / min(asked)) ** 0.5
+    return (
+        f"\n\nRanks are those of a sample of {min(asked)} ends: shares are known to within "
+        f"{error:.1f} points (one standard error, at most)."
+    )
+
+
+def _few(run: Run) -> bool:
+    return "ranked_ends" in run["facts"]
 
 
 def _rules(
