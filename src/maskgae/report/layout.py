@@ -102,13 +102,18 @@ def _nearest(x: Floats, others: Floats, count: int) -> tuple[Floats, NDArray[np.
     All are compared, block by block: ten thousand points in fifty dimensions take a second.
     """
     points, lengths = torch.from_numpy(others), torch.from_numpy((others**2).sum(axis=1))
-    distances, places = [], []
-    for part in torch.from_numpy(x).split(max(1, CHUNK_NUMBERS // len(others))):
-        squares = torch.addmm(lengths, part, points.T, alpha=-2)
+    rows = max(1, CHUNK_NUMBERS // len(others))
+    # Laid out beforehand: results kept between blocks that come and go would scatter the memory.
+    block = torch.empty(min(rows, len(x)), len(others), dtype=torch.double)
+    distances = torch.empty(len(x), count, dtype=torch.double)
+    places = torch.empty(len(x), count, dtype=torch.long)
+    for start in range(0, len(x), rows):
+        part, here = torch.from_numpy(x[start : start + rows]), slice(start, start + rows)
+        squares = torch.addmm(lengths, part, points.T, alpha=-2, out=block[: len(part)])
         found = squares.topk(count, dim=1, largest=False)
-        distances.append(found.values + part.square().sum(1, keepdim=True))
-        places.append(found.indices)
-    return torch.cat(distances).clamp_(min=0).numpy(), torch.cat(places).numpy()
+        distances[here] = found.values + part.square().sum(1, keepdim=True)
+        places[here] = found.indices
+    return distances.clamp_(min=0).numpy(), places.numpy()
 
 
 def _scaled(places: Floats) -> Floats:
