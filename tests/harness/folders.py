@@ -147,15 +147,20 @@ def _fit_manifests(place: Path) -> None:
     """Makes sizes and checksums of stores fit what is there now."""
     for manifest in place.rglob("manifest.json"):
         try:
-            document = json.loads(manifest.read_text()) if manifest.is_file() else {}
+            document = json.loads(manifest.read_text()) if _moderate(manifest) else {}
             for name, entry in document["files"].items():
                 path = manifest.with_name(name)
-                if path.is_file() and path.stat().st_size < 1 << 24:
+                if _moderate(path):
                     content = path.read_bytes()
                     entry |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
             manifest.write_text(json.dumps(document))
         except (ValueError, LookupError, TypeError, AttributeError, OSError):
             continue  # what was harmed itself
+
+
+def _moderate(path: Path) -> bool:
+    """Whether a path is a file that was not made huge."""
+    return path.is_file() and path.stat().st_size < 1 << 24
 
 
 def tried(number: int, home: Path) -> tuple[str, str, Ended, str]:
