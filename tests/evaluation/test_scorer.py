@@ -169,11 +169,18 @@ def test_it_comes_back_from_json(split: LinkSplit) -> None:
     scorer = fit_scorer(Columns.of(split.train), validation(split), known(split), stream(0))
     assert Scorer.from_json(scorer.to_json()) == scorer
     assert json.loads(scorer.to_json())["kind"] == "combined"
+    document = json.loads(scorer.to_json())
+    count = len(document["columns"])
     for text in (
         "{",
         "[]",
         '{"kind": "network"}',
         scorer.to_json().replace('"mean": [', '"mean": [1,'),
+        json.dumps(document | {"spread": [{}] * count}),
+        json.dumps(document | {"spread": [0] * count}),
+        json.dumps(document | {"mean": [10**400] * count}),
+        json.dumps(document | {"calibration": [1]}),
+        json.dumps(document | {"facts": []}),
     ):
         with pytest.raises(InputError, match="this is no scorer"):
             Scorer.from_json(text)

@@ -152,6 +152,7 @@ def test_special_files_are_not_waited_for(reader: Child, run: Path) -> None:
         ("metrics.json", "{}"),
         ("metrics.json", "[]"),
         ("history.csv", "epoch,loss\n1,a lot\n"),
+        ("history.csv", 'epoch,loss\n1,"0.5\n'),
         ("features.json", "{}"),
         ("metrics.json", "{" * 100_000),
         ("metrics.json", '{"a": ' * 100_000),

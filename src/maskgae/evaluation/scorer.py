@@ -15,6 +15,7 @@ stands there for both, each with a weight of its own.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,9 @@ from maskgae.evaluation.directed_rules import Directed
 from maskgae.evaluation.method import PairScores, row_scores
 from maskgae.evaluation.rules import OF_TWO_SIDES, Rules, default_rules, has_triangles
 from maskgae.evaluation.side_rules import two_sides
+
+#: Lists of numbers in its document.
+NUMBERS = ("mean", "spread", "weights", "calibration")
 
 NETWORK = "network"
 #: The network's logit of the pair turned round, in a directed graph.
@@ -228,13 +232,24 @@ class Scorer:
         try:
             found = json.loads(text)
             del found["kind"]
-            lists = ("columns", "mean", "spread", "weights", "calibration")
-            scorer = cls(**{**found, **{name: tuple(found[name]) for name in lists}})
-            if len({len(getattr(scorer, name)) for name in lists[:4]}) != 1:
+            numbers = {name: _numbers(name, found[name]) for name in NUMBERS}
+            scorer = cls(**{**found, "columns": tuple(map(str, found["columns"])), **numbers})
+            if len({len(scorer.columns), *(len(numbers[name]) for name in NUMBERS[:3])}) != 1:
                 raise ValueError("columns, mean, spread and weights are not as many")
-        except (ValueError, KeyError, TypeError) as error:
+            if 0 in scorer.spread or len(scorer.calibration) != 2:
+                raise ValueError("a spread is 0, or the calibration has not two numbers")
+            if not isinstance(scorer.facts, dict):
+                raise TypeError("its facts are no mapping")
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise InputError(f"this is no scorer: {error}; fit the run again") from None
         return scorer
+
+
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    """A list of a document, each of it a finite number."""
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+        raise ValueError(f"{name} must be finite numbers")
+    return tuple(values)
 
 
 @dataclass(frozen=True, eq=False)

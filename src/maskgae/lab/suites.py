@@ -40,6 +40,17 @@ SOFTMAX: dict[str, Any] = {
 }
 RANKED = {"Cora": SOFTMAX, "CiteSeer": SOFTMAX}
 
+#: What the ranking table answers with: all rules where ``fit`` takes them, and the loss that then
+#: ranks best, chosen on validation pairs of other splits. With all rules the softmax gains nothing
+#: on CiteSeer.
+ALL_RULES: dict[str, Any] = {"scorer.rules": "all"}
+ANSWERS = {
+    "Cora": SOFTMAX | ALL_RULES,
+    "CiteSeer": ALL_RULES,
+    "Photo": ALL_RULES,
+    "Computers": ALL_RULES,
+}
+
 LINK_BASELINES = ("sgc", "gae", "vgae", "arga", "arvga", "sage")
 NODE_BASELINES = ("gae", "vgae", "arga", "arvga", "mlp", "gcn", "gat")
 
@@ -61,7 +72,7 @@ def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
 
 def _all_rows() -> Iterable[Row]:
     for dataset in (*CITATION, *AMAZON):
-        overrides = {"scorer.kind": "combined", **RANKED.get(dataset, {})}
+        overrides = {"scorer.kind": "combined", **ANSWERS.get(dataset, {})}
         cell = make_cell("link", dataset, mask="edge", overrides=overrides)
         yield Row("ranking", cell, 5, {}, UNSEEN)
     yield from heart_rows(RANKED)

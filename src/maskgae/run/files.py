@@ -261,7 +261,10 @@ def history_csv(history: Sequence[Mapping[str, Any]]) -> str:
 def _read_history(path: Path) -> list[dict[str, Any]]:
     """Rows of numbers, whole ones where they are written so, ``None`` where a cell is empty."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, strict=True))
+        try:
+            rows = list(csv.DictReader(file, strict=True))
+        except csv.Error as error:  # an open quote, or a cell without end
+            raise ValueError(error) from None
     return [{str(key): _number(cell) for key, cell in row.items()} for row in rows]
 
 
