@@ -132,7 +132,7 @@ def leading_vectors(matrix: sp.csr_array) -> tuple[Vectors, Vectors, Vectors]:
     """Leading singular vectors and values by random projections, ``[n, m] -> [n, k], [k], [m, k]``.
 
     >>> u, s, v = leading_vectors(sp.csr_array(np.ones((20, 30), dtype=np.float32)))
-    >>> float(s[0].round(3)), u.shape, v.shape
+    >>> round(float(s[0]), 3), u.shape, v.shape
     (24.495, (20, 2), (30, 2))
     """
     rank = min(RANK, max(1, min(matrix.shape) // SHARE))

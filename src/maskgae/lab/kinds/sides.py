@@ -113,8 +113,8 @@ def list_metrics(hits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
     """Recall and NDCG of lists by which of their places are hits, ``[n, k], [n] -> [n], [n]``.
 
     >>> hits = torch.tensor([[True, False], [False, False]])
-    >>> [values.tolist() for values in list_metrics(hits, torch.tensor([2, 1]))]
-    [[0.5, 0.0], [0.6131471927654585, 0.0]]
+    >>> [values.round(decimals=4).tolist() for values in list_metrics(hits, torch.tensor([2, 1]))]
+    [[0.5, 0.0], [0.6131, 0.0]]
     """
     worth = 1 / torch.log2(torch.arange(2, hits.shape[1] + 2, dtype=torch.double))
     most = worth.cumsum(0)[wanted.clamp(max=hits.shape[1]) - 1]
