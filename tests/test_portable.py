@@ -18,11 +18,11 @@ REMOVED = {
 }
 genuine = builtins.__import__
 
-def as_on_windows(name, globals=None, *rest):
+def as_on_windows(name, globals=None, *rest, **named):
     importer = (globals or {}).get("__name__") or ""
     if importer.split(".")[0] == "maskgae" and name.split(".")[0] in ABSENT:
         raise ModuleNotFoundError(f"{importer} imports {name}, which Windows has not")
-    return genuine(name, globals, *rest)
+    return genuine(name, globals, *rest, **named)
 
 builtins.__import__ = as_on_windows
 import maskgae
