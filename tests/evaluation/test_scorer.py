@@ -110,7 +110,8 @@ def test_weights_are_those_of_a_plain_softmax(split: LinkSplit) -> None:
     others = (queries.others.double() @ weights).masked_fill(queries.left_out, -torch.inf)
     own = queries.found.double() @ weights
     joint = torch.cat([own.unsqueeze(1), others], dim=1)
-    loss = (joint.logsumexp(1) - own).mean() + scorer_fit.WEIGHT_DECAY / 2 * weights @ weights
+    decay = scorer_fit.WEIGHT_DECAY / queries.count
+    loss = (joint.logsumexp(1) - own).mean() + decay / 2 * weights @ weights
     (gradient,) = torch.autograd.grad(loss, [weights])
     assert gradient.abs().max() < 2e-3  # convex: no gradient, nothing better
     assert loss.item() < np.log(200)

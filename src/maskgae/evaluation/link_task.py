@@ -86,8 +86,8 @@ def link_task(
 ) -> LinkResult[ScoresLinks]:
     """Fits a method on a split's training graph and scores its test pairs once.
 
-    With ``scorer.kind=combined`` one half of the validation pairs chooses the epoch, and the other
-    the weights that the network and the rules have in the score.
+    The validation pairs choose the epoch and, with ``scorer.kind=combined``, the weights that the
+    network and the rules have in the score.
 
     Args:
         method: what is evaluated.
@@ -198,13 +198,14 @@ def _scores(
 def selection_pairs(
     split: LinkSplit, settings: Settings
 ) -> tuple[Validation | None, Validation | None]:
-    """What an epoch is chosen on, and what is kept to weight the rules on, if they are combined."""
+    """What an epoch is chosen on, and what the rules are weighted on, if they are combined.
+
+    Both are all validation pairs. An epoch is one of a few dozen, so that weights fitted on the
+    same pairs trust it hardly too much; with half of the pairs for each they were worse.
+    """
     validation = validation_pairs(split, settings)
-    if validation is None or settings.scorer.kind != "combined":
-        return validation, None
-    if settings.encoder.kind == "none":  # no epoch to choose
-        return None, validation
-    return validation.halves(Stream(settings.seed).at("halves"))
+    weighted = validation if settings.scorer.kind == "combined" else None
+    return (None if settings.encoder.kind == "none" else validation), weighted
 
 
 def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
@@ -212,7 +213,7 @@ def validation_pairs(split: LinkSplit, settings: Settings) -> Validation | None:
     training = settings.training
     if split.val.shape[1]:
         hard = _hard_validation(split, settings) if training.select == "val_hard" else None
-        return Validation(split.val, split.val_negatives, None, split.val_messages, hard)
+        return Validation(split.val, split.val_negatives, split.val_messages, hard)
     if training.select != "last" or training.patience:
         raise InputError(
             f"split.val = {settings.split.val:g} leaves no edges to select an epoch on: set "

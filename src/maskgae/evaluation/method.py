@@ -26,47 +26,14 @@ OnEpoch = Callable[[Mapping[str, Any]], None]
 class Validation:
     """Held-out pairs and non-edges on which a training is stopped, ``[2, V]`` each.
 
-    ``known`` are all validation pairs where ``pairs`` are a part of them: in a ranking they are no
-    candidates. ``messages`` is the graph that they are scored on, where it is not that of training.
-    ``hard`` are the hard negatives of each pair, ``[2, V, K]``, where an epoch is chosen by them.
+    ``messages`` is the graph that they are scored on, where it is not that of training. ``hard``
+    are the hard negatives of each pair, ``[2, V, K]``, where an epoch is chosen by them.
     """
 
     pairs: Tensor
     negatives: Tensor
-    known: Tensor | None = None
     messages: Graph | None = None
     hard: Tensor | None = None
-
-    def halves(self, stream: Stream) -> tuple[Validation, Validation]:
-        """Two random halves that know of each other: one to choose the epoch on, one to fit on.
-
-        >>> from maskgae.base.rng import stream
-        >>> pairs = torch.arange(10).view(2, 5)
-        >>> [half.pairs.shape[1] for half in Validation(pairs, pairs).halves(stream(0))]
-        [3, 2]
-        """
-        places = [
-            _halves(pairs.shape[1], stream.at(name))
-            for name, pairs in (("pairs", self.pairs), ("negatives", self.negatives))
-        ]
-        known = self.pairs if self.known is None else self.known
-        one, other = (
-            Validation(
-                self.pairs[:, own],
-                self.negatives[:, others],
-                known,
-                self.messages,
-                None if self.hard is None else self.hard[:, own],
-            )
-            for own, others in zip(*places, strict=True)
-        )
-        return one, other
-
-
-def _halves(count: int, stream: Stream) -> tuple[Tensor, Tensor]:
-    """Random places of one half, the larger where they differ, and of the other, ascending."""
-    order, cut = torch.randperm(count, generator=stream.torch()), -(-count // 2)
-    return order[:cut].sort().values, order[cut:].sort().values
 
 
 class Fitted(Protocol):

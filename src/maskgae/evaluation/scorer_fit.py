@@ -6,7 +6,8 @@ The weights minimise, over validation pairs asked from both ends,
 
     -\log \frac{e^{s(u, v)}}{\sum_{w \in C(u)} e^{s(u, w)}} + \frac{\lambda}{2} |w|^2,
 
-where :math:`C(u)` are all nodes but :math:`u` and its known neighbours, of which :math:`v` stays.
+where :math:`\lambda` is :data:`WEIGHT_DECAY` over their number and :math:`C(u)` are all nodes but
+:math:`u` and its known neighbours, of which :math:`v` stays.
 Candidates that the scores themselves picked would teach it to distrust the network. In a directed
 graph sources ask for targets and targets for sources, and each pair that goes one way adds
 :math:`\log(1 + e^{s(v, u) - s(u, v)})`: among all nodes the pair turned round hardly counts, though
@@ -57,7 +58,8 @@ FIXED_SIDES = {NETWORK: 1.0, "filtered_paths": 2.0}
 LEAST_PAIRS = 100
 #: Ends that the weights are fitted on, at most, and pairs that are told from their reverse.
 QUERIES, TURNED_PAIRS = 600, 2**13
-WEIGHT_DECAY = 1e-3
+#: Weight decay times queries: the fewer there are, the less a weight may stand out.
+WEIGHT_DECAY = 10.0
 #: Numbers that hold the columns of all candidates of all queries, 256 MB in float32.
 MOST_NUMBERS = 2**26
 
@@ -76,7 +78,7 @@ def fit_scorers(
 
     Args:
         columns: on the training graph, of which the validation pairs are no edges.
-        validation: the pairs that the epoch was not chosen on, with non-edges to calibrate on.
+        validation: the pairs to fit on, with non-edges to calibrate on.
         known: the graph of training and all validation pairs, which are no candidates.
         stream: where samples of queries and candidates, and the halves, come from.
 
@@ -172,7 +174,7 @@ class Queries:
             left = torch.ones(self.count, dtype=torch.bool)
             left[chosen] = False
             turned = turned[~torch.isin(self.turned_pair, self.pair[left])]
-        return softmax_weights(found, others, flags, WEIGHT_DECAY, turned, start)
+        return softmax_weights(found, others, flags, WEIGHT_DECAY / len(found), turned, start)
 
     def scorer(
         self, names: Sequence[str], places: list[int], few: bool, facts: Mapping[str, Any]

@@ -176,8 +176,8 @@ class Queries:
         asked = both[:, places]
         incoming = (places >= validation.pairs.shape[1]) & graph.directed
         candidates = _sampled(graph.num_nodes, CANDIDATES, stream.at("candidates"))
-        held_out = validation.pairs if validation.known is None else validation.known
-        flags = left_out_flags(joined(graph, held_out, None), asked, candidates, incoming)
+        known = joined(graph, validation.pairs, None)
+        flags = left_out_flags(known, asked, candidates, incoming)
         return cls(asked, candidates, flags, incoming)
 
     @property
