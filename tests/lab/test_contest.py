@@ -36,7 +36,6 @@ from maskgae.lab.contest.entry import TASK, VALIDATION, Entry, entries, run_entr
 from maskgae.lab.contest.exam import exam_of, off_rows
 from maskgae.lab.contest.graphs import Arena, graph_name, load_arena, read_folder
 from maskgae.lab.contest.products import Products, best_products, regressed_weights
-from maskgae.lab.contest.prone import prone
 from maskgae.lab.contest.refit import refitted, rescaled
 from maskgae.lab.tables.contest import contest_blocks, difference, draw_contest, standing
 from maskgae.run.fit import fit
@@ -180,16 +179,6 @@ def test_the_scorer_of_an_embedding_is_chosen_on_validation_edges() -> None:
     found = facts["validation_mrr"]
     assert set(found) == {"dot", "cosine", "logistic"}
     assert facts["scorer"] == max(found, key=lambda name: found[name])
-
-
-def test_prone_tells_communities_apart() -> None:
-    graph = made()
-    z = prone(graph, 16, Stream(0))
-    assert z.shape == (160, 16) and np.allclose(np.linalg.norm(z, axis=1), 1, atol=1e-5)
-    assert graph.labels is not None
-    same = graph.labels[:, None] == graph.labels
-    products = torch.from_numpy(z @ z.T)
-    assert products[same].mean() > products[~same].mean() + 0.1
 
 
 @pytest.mark.parametrize("name", list(CONTESTANTS))

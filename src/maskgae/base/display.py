@@ -42,6 +42,8 @@ ROW_NAMES = {
     "degree_gap": "difference of degrees",
     "spectral": "low-rank adjacency",
     "spectral_cosine": "low-rank adjacency, cosine",
+    "prone_product": "ProNE, weighted product",
+    "prone_cosine": "ProNE, weighted cosine",
     "first_side_degree": "neighbours of the first side",
     "second_side_degree": "neighbours of the second side",
     "filtered_paths": "paths of three steps and low rank",

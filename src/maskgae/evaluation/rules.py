@@ -17,6 +17,8 @@ twice_smoothed_cosine  the same of :math:`g^{(2)}`
 knn_cosine             the same of :math:`h`, smoothed over nodes of like features as well
 spectral               :math:`(V \Lambda V^\top)_{uv}`, :math:`S` at rank 64
 spectral_cosine        the same at rank 128, over :math:`|y_u| |y_v|`, :math:`y = V |\Lambda|^{1/2}`
+prone_product          :math:`\sum_c w_c y_{uc} y_{vc}`, :math:`y` by ProNE, :math:`w` by regression
+prone_cosine           the same of rows of length one
 pagerank               :math:`\alpha \sum_k (1 - \alpha)^k (S^k)_{uv}`, :math:`\alpha = 0.15`
 =====================  ======================================================================
 
@@ -24,8 +26,10 @@ all of them symmetric, and all on the edges of one graph, the message graph. Whe
 itself an edge of that graph, it is scored as if it were not: exactly in the counts, the degrees,
 the paths of three steps and the features smoothed once. From the features smoothed twice its walks
 are taken away, the weights of the other walks stay; from the spectral product its own projection;
-from PageRank the walk of one step (:mod:`~maskgae.evaluation.count_rules`,
-:mod:`~maskgae.evaluation.vector_rules` and :mod:`~maskgae.evaluation.knn_rule` have the equations).
+from ProNE's rows what the other end adds; from PageRank the walk of one step
+(the equations are in :mod:`~maskgae.evaluation.count_rules`,
+:mod:`~maskgae.evaluation.vector_rules`, :mod:`~maskgae.evaluation.product_rules` and
+:mod:`~maskgae.evaluation.knn_rule`).
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.count_rules import Counts, PageRank, Scores, ThreeSteps
 from maskgae.evaluation.directed_rules import Directed
 from maskgae.evaluation.knn_rule import KnnCosine
+from maskgae.evaluation.product_rules import ProneProducts
 from maskgae.evaluation.side_rules import Sides, two_sides
 from maskgae.evaluation.vector_rules import (
     FeatureCosine,
@@ -77,6 +82,7 @@ STRUCTURAL = (
     *ThreeSteps.names,
     *Spectral.names,
     *SpectralCosine.names,
+    *ProneProducts.names,
     *PageRank.names,
 )
 #: What is known between two sides beyond paths of three steps.
@@ -158,7 +164,7 @@ class Rules:
     def _asked(self) -> Iterator[Rule]:
         graph, asked = self.graph, set(self.names)
         sides = bool(asked & set(OF_TWO_SIDES))
-        for kind in (Counts, ThreeSteps, Spectral, SpectralCosine, PageRank):
+        for kind in (Counts, ThreeSteps, Spectral, SpectralCosine, ProneProducts, PageRank):
             if asked & set(kind.names) and not (sides and kind is ThreeSteps):
                 yield kind(graph)
         if sides:  # with paths of three steps

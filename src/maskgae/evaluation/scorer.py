@@ -80,8 +80,10 @@ COMBINED = (
     "smoothed_cosine",
     "twice_smoothed_cosine",
 )
-#: Neighbours on average from which the low-rank adjacency is combined as well, and nodes up to
-#: which. With fewer the leading eigenvectors are those of small parts that hang by few edges.
+#: What else is combined where a graph is dense: the low-rank adjacency, as it is and filtered.
+OF_LOW_RANK = ("spectral_cosine", "prone_product", "prone_cosine")
+#: Neighbours on average from which they are, and nodes up to which. With fewer neighbours the
+#: leading eigenvectors are those of small parts that hang by few edges.
 LOW_RANK_DEGREE, LOW_RANK_NODES = 16, 50_000
 #: Numbers in one column of a block of rows.
 BLOCK_NUMBERS = 2**20
@@ -157,7 +159,7 @@ def combined_rules(graph: Graph, which: str = "few") -> tuple[str, ...]:
     if which == "all":
         dense = 2 * graph.num_pairs >= LOW_RANK_DEGREE * graph.num_nodes
         low_rank = has_triangles(graph) and dense and graph.num_nodes <= LOW_RANK_NODES
-        names = (*names, "knn_cosine", *(["spectral_cosine"] if low_rank else []))
+        names = (*names, "knn_cosine", *(OF_LOW_RANK if low_rank else ()))
     names = (*names, *Directed.names) if graph.directed else names
     possible = default_rules(graph)
     return tuple(name for name in names if name in possible)

@@ -3,7 +3,7 @@
 =========  =============================================================================
 svd        left singular vectors of the normalised adjacency, times the roots of the values
 spectral   scikit-network's ``Spectral`` with its own settings: the Laplacian's eigenvectors
-prone      :mod:`~maskgae.lab.contest.prone`
+prone      :mod:`~maskgae.data.prone`
 node2vec   p = q = 1, ten walks of 80 steps per node, window 10, one epoch: pecanpy's own
 smoothed   features, reduced by an SVD where they are wider, smoothed twice as in SGC
 =========  =============================================================================
@@ -23,9 +23,9 @@ from maskgae.base.extras import need
 from maskgae.base.rng import Stream, isolated_rng
 from maskgae.data.features import as_features
 from maskgae.data.graph import Graph
+from maskgae.data.prone import ProNE, factorised
 from maskgae.data.structural import normalized_adjacency
 from maskgae.evaluation.heuristics import propagated_features
-from maskgae.lab.contest.prone import factorised, prone
 from maskgae.masking.walks import random_walks
 
 COLUMNS = 128
@@ -40,7 +40,7 @@ def svd_embedding(graph: Graph, stream: Stream) -> Floats:
 
 
 def prone_embedding(graph: Graph, stream: Stream) -> Floats:
-    return prone(graph, COLUMNS, stream)
+    return ProNE.of(graph, COLUMNS, stream).embedding
 
 
 def spectral_embedding(graph: Graph, stream: Stream) -> Floats:

@@ -22,7 +22,18 @@ from maskgae.io import read_edges
 from maskgae.io.matrices import read_matrix
 
 #: Defaults are chosen on these, on validation edges; all other graphs are only reported.
-CHOOSING = ("dblp", "facebook-pages", "deezer-hu", "cora_ml-directed", "ddi", "Cora")
+CHOOSING = (
+    "dblp",
+    "facebook-pages",
+    "deezer-hu",
+    "cora_ml-directed",
+    "ddi",
+    "Cora",
+    "CiteSeer",
+    "polblogs-directed",
+    "Photo",
+    "Computers",
+)
 #: Shares of the edges that are held out for validation and for the test.
 VAL, TEST = 0.05, 0.10
 #: Splits of a graph, and edges above which there is one.

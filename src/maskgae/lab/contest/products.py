@@ -24,6 +24,7 @@ from maskgae.base.rng import Stream
 from maskgae.base.sizes import CACHE_PAIRS
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
+from maskgae.evaluation.product_rules import product_weights
 from maskgae.lab.contest.exam import Exam
 
 #: Training edges that the regression sees, at most.
@@ -74,15 +75,8 @@ def _ways(z: Tensor, train: Graph, stream: Stream) -> Iterator[tuple[str, Produc
 
 def regressed_weights(z: Tensor, train: Graph, stream: Stream) -> Tensor:
     """Weights of the columns by logistic regression on their products, ``[D]``."""
-    from sklearn.linear_model import LogisticRegression
-
     order = torch.randperm(train.num_pairs, generator=stream.at("edges").torch())
     edges = train.pairs[:, order[:REGRESSED].sort().values].long()
     negatives = NonEdges(train).sample(edges.shape[1], stream.at("negatives"))
-    u, v = torch.cat([edges, negatives], dim=1)
-    products = (z[u] * z[v]).numpy()
-    spread = products.std(0)
-    spread[spread == 0] = 1  # a column that does not vary says nothing
-    labels = torch.arange(u.numel()).numpy() < edges.shape[1]
-    model = LogisticRegression(max_iter=1000).fit((products - products.mean(0)) / spread, labels)
-    return torch.from_numpy(model.coef_[0] / spread).float()
+    products = ((z[u] * z[v]).numpy() for u, v in (edges, negatives))
+    return torch.from_numpy(product_weights(*products))

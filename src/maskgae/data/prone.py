@@ -11,11 +11,14 @@ polynomials whose coefficients are Bessel functions,
     e^{-\theta x} = I_0(\theta) + 2 \sum_{i \ge 1} (-1)^i I_i(\theta) T_i(x), \qquad
     x = \tfrac12 (L - \mu I)^2 - I,
 
-and :math:`\hat A (R - g(L) R)`, orthogonalised by an SVD, is the embedding.
+and :math:`\hat A H` with :math:`H = R - g(L) R`, orthogonalised by an SVD, is the embedding, rows
+scaled to length one. A row is a sum over neighbours, :math:`\hat A = A + I`: for an edge
+:math:`(u, v)`, :math:`h_v` leaves the row of :math:`u`, while what was filtered before stays.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,11 +34,43 @@ MU, THETA, ORDER, EXPONENT = 0.2, 0.5, 10, 0.75
 Floats = NDArray[np.float32]
 
 
-def prone(graph: Graph, columns: int, stream: Stream) -> Floats:
-    """The embedding of a graph's nodes, ``[N, columns]``."""
-    adjacency = sp.csr_array(graph.to_scipy() != 0).astype(np.float32)
-    first = factorised(_log_ratio(adjacency), columns, stream.at("factorise"))
-    return _filtered(adjacency, first)
+@dataclass(frozen=True, eq=False)
+class ProNE:
+    """The embedding of a graph's nodes, as sums over neighbours.
+
+    Args:
+        sums: rows of the embedding before they are scaled.
+        own: what a node adds to its neighbours' rows, and to its own.
+
+    Shapes:
+        - **sums**, **own:** ``[N, columns]``
+    """
+
+    sums: Floats
+    own: Floats
+
+    @classmethod
+    def of(cls, graph: Graph, columns: int, stream: Stream) -> ProNE:
+        """Of the edges alone, whatever their weights."""
+        if graph.num_nodes < 2 or not graph.num_pairs:
+            nothing = np.zeros((graph.num_nodes, 1), dtype=np.float32)
+            return cls(nothing, nothing)
+        adjacency = sp.csr_array(graph.to_scipy() != 0).astype(np.float32)
+        first = factorised(_log_ratio(adjacency), columns, stream.at("factorise"))
+        looped = adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32, format="csr")
+        own = _filtered(looped, first)
+        sums = looped @ own
+        _, values, right = np.linalg.svd(sums, full_matrices=False)
+        kept = values > values.max(initial=0) * 1e-6
+        scale = np.divide(1, np.sqrt(values), out=np.zeros_like(values), where=kept)
+        turned = (right.T * scale).astype(np.float32)
+        return cls(sums @ turned, own @ turned)
+
+    @property
+    def embedding(self) -> Floats:
+        """Rows of length one, of zeros where a node has no edges."""
+        lengths = np.linalg.norm(self.sums, axis=1, keepdims=True)
+        return np.asarray(self.sums / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def factorised(matrix: Any, columns: int, stream: Stream) -> Floats:
@@ -56,15 +91,15 @@ def _log_ratio(adjacency: sp.csr_array) -> sp.csr_array:
     return share
 
 
-def _filtered(adjacency: sp.csr_array, first: Floats) -> Floats:
-    one = sp.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
-    looped = adjacency + one
+def _filtered(looped: sp.csr_array, first: Floats) -> Floats:
+    r""":math:`R - g(L) R`"""
+    from scipy.special import iv
+
+    one = sp.eye_array(looped.shape[0], dtype=np.float32, format="csr")
     shifted = (1 - MU) * one - _by_row(looped)  # L - mu I
 
     def x(vectors: Floats) -> Floats:
         return np.asarray(0.5 * (shifted @ (shifted @ vectors)) - vectors)
-
-    from scipy.special import iv
 
     # T_0 and T_1 of x, times what is filtered.
     before, now = first, x(first)
@@ -72,11 +107,7 @@ def _filtered(adjacency: sp.csr_array, first: Floats) -> Floats:
     for i in range(1, ORDER):
         kept += 2 * (-1) ** i * iv(i, THETA) * now
         before, now = now, 2 * x(now) - before
-    smooth = looped @ (first - kept.astype(np.float32))
-    left, values, _ = np.linalg.svd(smooth, full_matrices=False)
-    found = left * np.sqrt(values)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.asarray(found / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+    return first - kept.astype(np.float32)
 
 
 def _by_row(matrix: sp.csr_array) -> sp.csr_array:
