@@ -1,7 +1,7 @@
 r"""LightGCN (He et al., 2020) by PyG: embeddings of both sides, smoothed over the edges, by BPR.
 
 The published figures took a thousand epochs of updates of 2,048 edges. Here it has the epochs of
-:data:`SETTINGS`, larger updates and a higher learning rate: about a quarter of an hour on one core.
+:data:`SETTINGS`, larger updates and a higher learning rate: a quarter of an hour on one core.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "penalty": 1e-4,
     "lr": 0.01,
     "batch": 8192,
-    "epochs": 10,
+    "epochs": 8,
 }
 
 

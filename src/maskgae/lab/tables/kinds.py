@@ -67,11 +67,17 @@ def standing(records: Records, name: str, first: int = 0) -> dict[str, Seeds]:
 
 
 def _sides(found: Mapping[str, Seeds]) -> str:
-    lines = [_line(TITLES[row], runs, SIDES) for row, runs in found.items()]
+    lines = [_line(_trained(row, runs[0]), runs, SIDES) for row, runs in found.items()]
     lines += _rules(found, SIDES, {"degree_product": "popularity"})
     published = [f"{100 * PUBLISHED[name]:.2f}" for name in SIDES]
     lines.append(["LightGCN, published", "", *published, "", ""])
     return _table(SIDES, lines)
+
+
+def _trained(row: str, run: Run) -> str:
+    """The title of a row, with the epochs of one that has its own."""
+    epochs = run["cell"]["settings"].get("epochs")
+    return TITLES[row] if epochs is None else f"{TITLES[row]}, {epochs} epochs"
 
 
 def _ways(found: Mapping[str, Seeds]) -> str:
