@@ -75,6 +75,35 @@ def test_rules_tell_a_source_from_a_target_by_hand() -> None:
     assert found["directed_three_steps"] == pytest.approx([1 / 4 * 1 / 2])
 
 
+def test_the_gap_of_levels_has_a_weight_on_either_side_of_zero() -> None:
+    rules = Directed(CITATIONS, ["level_gap", "upstream"])
+    pairs = torch.tensor([[0, 2], [2, 0]])
+    found = rules.pairs(pairs, np.zeros(2, np.bool_))
+    gap = CITATIONS.arcs.levels[2] - CITATIONS.arcs.levels[0]
+    assert gap > 0
+    assert found["level_gap"] == pytest.approx([gap, -gap])
+    assert found["upstream"] == pytest.approx([0, gap])
+
+
+def test_paths_of_a_directed_graph_count_by_logarithm() -> None:
+    names = ["forward_paths", "resource_allocation", "upstream"]
+    pairs = torch.tensor([[1, 3], [3, 1]])
+    found = Columns.of(CITATIONS, None, names).pairs(pairs)
+    # 1 -> 2 -> 3 by a node of five edges; 1 and 3 have it in common, of four neighbours.
+    scale = 5 / 32
+    assert found[:, 0].tolist() == pytest.approx([np.log1p(scale / 5), 0])
+    assert found[:, 1].tolist() == pytest.approx([np.log1p(scale / 4)] * 2)
+    # A scorer from before weighs their roots.
+    older = Columns.of(CITATIONS, None, names[:2]).pairs(pairs)
+    assert older[0].tolist() == pytest.approx([(1 / 5) ** 0.5, (1 / 4) ** 0.5])
+
+
+def test_as_many_ends_are_ranked_as_are_asked_for() -> None:
+    quick = {"split.ranked_ends": 7, "split.val": 0.2, "split.test": 0.2}
+    run = fit(random_citations(60, 500), quick, quick=True)
+    assert run.record["facts"]["ranked_ends"] == 7
+
+
 def test_what_speaks_for_the_reverse_is_the_rule_of_the_pair_turned_round() -> None:
     graph, edge = random_citations(), np.zeros(60, np.bool_)
     pairs = torch.from_numpy(np.random.default_rng(1).integers(40, size=(2, 60)))

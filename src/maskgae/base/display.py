@@ -52,6 +52,7 @@ ROW_NAMES = {
     "source_in_degree": "in-degree of the source",
     "target_out_degree": "out-degree of the target",
     "level_gap": "difference of levels",
+    "upstream": "against the flow",
     "forward_paths": "paths of two steps ahead",
     "backward_paths": "paths of two steps back",
     "shared_targets": "shared targets",

@@ -268,6 +268,12 @@ class SplitConfig:
         "published code of HeaRT has it, ties and overwritten ranks included, on training edges",
         choices=("ours", "heart"),
     )
+    ranked_ends: int = setting(
+        0,
+        "ends that ask for their partners among all nodes at the test, at most; 0: as many as take "
+        "minutes, or seconds where nothing was trained",
+        low=0,
+    )
     val_from: str = setting(
         "",
         "with times: edges from this time on, a number or a date, are for validation; empty: the "

@@ -9,6 +9,7 @@ out_degree            :math:`|O(u)|`
 source_in_degree      :math:`|I(u)|`
 target_out_degree     :math:`|O(v)|`
 level_gap             :math:`s_v - s_u`, see :mod:`maskgae.data.directions`
+upstream              :math:`\max(0, s_u - s_v)`, how far the pair goes against the flow
 forward_paths         :math:`\sum 1 / d_w` over :math:`u \to w \to v`
 backward_paths        :math:`\sum 1 / d_w` over :math:`v \to w \to u`
 shared_targets        :math:`\sum 1 / d_w` over :math:`u \to w \leftarrow v`
@@ -18,9 +19,11 @@ turned_three_steps    the same over :math:`v \to a \leftarrow b \to u`
 ====================  ====================================================================
 
 so that whatever tells a pair from its reverse stands there for both: what speaks for :math:`u \to
-v` and what speaks for :math:`v \to u` are weighed apart. Of an edge, the degrees are one less and
-the paths of three steps along it do not count, which are those with :math:`b = u` and those with
-:math:`a = v`; no path of the reverse goes along it, and levels stay as they are.
+v` and what speaks for :math:`v \to u` are weighed apart. The gap of levels has a weight on either
+side of zero: a partner need not lie far downstream to be likely, but is hardly ever upstream. Of an
+edge, the degrees are one less and the paths of three steps along it do not count, which are those
+with :math:`b = u` and those with :math:`a = v`; no path of the reverse goes along it, and levels
+stay as they are.
 """
 
 from __future__ import annotations
@@ -47,7 +50,13 @@ TURNED = {
     "shared_sources": "shared_targets",
 }
 #: What speaks for the reverse of a pair: weighed with the others, and no rule to go by alone.
-OF_REVERSE = ("source_in_degree", "target_out_degree", "backward_paths", "turned_three_steps")
+OF_REVERSE = (
+    "source_in_degree",
+    "target_out_degree",
+    "upstream",
+    "backward_paths",
+    "turned_three_steps",
+)
 
 Integers = NDArray[np.int64]
 
@@ -67,6 +76,7 @@ class Directed:
         "source_in_degree",
         "target_out_degree",
         "level_gap",
+        "upstream",
         "forward_paths",
         "backward_paths",
         "shared_targets",
@@ -100,6 +110,7 @@ class Directed:
             "source_in_degree": lambda: self.in_degree[u],
             "target_out_degree": lambda: self.out_degree[v],
             "level_gap": lambda: self.arcs.levels[v] - self.arcs.levels[u],
+            "upstream": lambda: np.maximum(self.arcs.levels[u] - self.arcs.levels[v], 0),
             "forward_paths": lambda: self._shared(out, u, into, v),
             "backward_paths": lambda: self._shared(into, u, out, v),
             "shared_targets": lambda: self._shared(out, u, out, v),
@@ -133,6 +144,7 @@ class Directed:
             "source_in_degree": lambda: constant(self.in_degree),
             "target_out_degree": lambda: same(self.out_degree),
             "level_gap": lambda: levels[None, :] - levels[asked][:, None],
+            "upstream": lambda: np.maximum(levels[asked][:, None] - levels[None, :], 0),
             "forward_paths": lambda: self._step(False, worth, ahead),
             "backward_paths": lambda: self._step(True, worth, back),
             "shared_targets": lambda: self._step(True, worth, ahead),

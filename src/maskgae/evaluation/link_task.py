@@ -164,6 +164,7 @@ def _rows(
     messages, ends = ground.messages, ranked_ends(fitted)
     if before is None:
         ends = quick_ends(messages.num_nodes)
+    ends = ground.config.ranked_ends or ends
     combined = scorers["method"].kind != NETWORK or len(scorers) > 1
     names: dict[str, None] = {}
     if combined:  # with more edges another rule may be affordable, and one no longer

@@ -112,7 +112,7 @@ def _derivatives(
     gradient = sum(gradients) / count + decay * weights
     if turned is not None and len(turned):
         count, gap = len(turned), turned @ weights
-        chance = 1 / (1 + np.exp(-gap))
+        chance = np.exp(-np.logaddexp(0, -gap))
         loss += float(np.logaddexp(0, gap).mean())
         gradient = gradient + chance @ turned / count
         curvature += (turned * (chance * (1 - chance))[:, None]).T @ turned / count

@@ -81,7 +81,7 @@ def best_near(
     indices: Any,
     worth: Any,
     weights: Any,
-    logarithm: bool,
+    scale: float,
     ends: Any,
     allowed: Any,
     codes: Any,
@@ -95,14 +95,15 @@ def best_near(
 
     With :math:`c, a, r` the sums of three worths over common neighbours and :math:`t` that of
     paths of three steps, a node :math:`v` scores :math:`w_1 \log(1 + c) + w_2 \log(1 + a) +
-    w_3 \sqrt r + w_4 \sqrt t + w_5 |l_u - l_v| + b_v`.
+    w_3 \sqrt r + w_4 \sqrt t + w_5 |l_u - l_v| + b_v`, or with :math:`\log(1 + k x)` in the place
+    of both roots.
 
     Args:
         indptr: where rows begin.
         indices: the neighbours.
         worth: of a common neighbour, ``[N, 3]``; the last is one over its degree.
         weights: :math:`w`, ``[5]``.
-        logarithm: whether :math:`t` counts by its logarithm.
+        scale: :math:`k`, 0 for the roots.
         ends: one over the root of the degree, :math:`l` and :math:`b` of each node, ``[N, 3]``.
         allowed: which types may be joined, ``[T, T]``.
         codes: the type of each node, ``[N]``.
@@ -136,12 +137,13 @@ def best_near(
                     continue
                 seen[end] = row
                 path = third[end] * root * ends[end, 0]
-                total = weights[3] * (np.log(path + 1e-9) if logarithm else np.sqrt(path))
+                total = weights[3] * (np.log1p(scale * path) if scale else np.sqrt(path))
                 total += weights[4] * abs(level - ends[end, 1]) + ends[end, 2]
                 if number == 0:
                     total += weights[0] * np.log1p(shared[end, 0])
                     total += weights[1] * np.log1p(shared[end, 1])
-                    total += weights[2] * np.sqrt(shared[end, 2])
+                    common = shared[end, 2]
+                    total += weights[2] * (np.log1p(scale * common) if scale else np.sqrt(common))
                 if total > scores[0]:
                     _sink(scores, out[row], total, end)
         shared[near], third[far] = 0, 0

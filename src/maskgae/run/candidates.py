@@ -23,7 +23,7 @@ from maskgae.data.graph import Graph
 from maskgae.evaluation.count_rules import Counts, compressed
 from maskgae.evaluation.method import PairScores
 from maskgae.evaluation.rules import has_triangles
-from maskgae.evaluation.scorer import NETWORK, PairScorer
+from maskgae.evaluation.scorer import NETWORK, STEEP, PairScorer, path_scale
 from maskgae.evaluation.vector_rules import SmoothedCosine
 from maskgae.run.nearest import Nearest
 
@@ -48,7 +48,7 @@ class Walks(NamedTuple):
     indices: NDArray[Any]
     worth: NDArray[np.float64]
     weights: NDArray[np.float64]
-    logarithm: bool
+    scale: float
     ends: NDArray[np.float64]
     allowed: NDArray[np.bool_]
     codes: NDArray[np.int64]
@@ -173,14 +173,18 @@ def _walks(graph: Graph, slopes: dict[str, float], incoming: bool) -> Walks:
     ends = np.stack([degrees**-0.5, np.log1p(degrees), bias], axis=1)
     rows, known = compressed(graph.structure.csr), compressed(graph.rows(incoming))
     kinds = (allowed.T.copy() if incoming else allowed, codes)
-    logarithm = not has_triangles(graph)
-    return Walks(*rows, Counts(graph).worth, weights, logarithm, ends, *kinds, *known)
+    # What paths are multiplied by before their logarithm; 0 where their root counts.
+    scale = path_scale(graph) if STEEP in slopes else 0.0
+    scale = scale if has_triangles(graph) else 1e9
+    return Walks(*rows, Counts(graph).worth, weights, scale, ends, *kinds, *known)
 
 
 def _of_ways(graph: Graph, slopes: dict[str, float], incoming: bool) -> NDArray[np.float64]:
     """What a directed scorer says of one end alone: its degree and how far down it lies."""
     out, into = graph.arcs.degrees
-    level = slopes.get("level_gap", 0.0) * graph.arcs.levels
+    # Upstream it is steeper: in the mean of both sides, half of that.
+    slope = slopes.get("level_gap", 0.0) - slopes.get("upstream", 0.0) / 2
+    level = slope * graph.arcs.levels
     one, other = "in_degree", "target_out_degree"
     if incoming:
         one, other = "source_in_degree", "out_degree"

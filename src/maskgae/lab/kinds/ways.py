@@ -52,7 +52,8 @@ def _undirected(entry: Entry, graph: Graph, seed: int) -> Outcome:
     scores = run.scores_on(run.split.messages(settings.split.message_edges))
     rows = lambda nodes: {"": scores.rows(nodes)}  # noqa: E731
     # The address from which a fit's test draws, so that the same ends are asked.
-    ranked = full_rankings(rows, split.test, graph, stream.at("ranking"))[""]
+    ends = settings.split.ranked_ends or None
+    ranked = full_rankings(rows, split.test, graph, stream.at("ranking"), ends)[""]
     facts = {"test_pairs": split.test.shape[1]}
     times = {"train": learnt - started, "evaluate": time.perf_counter() - learnt}
     return Outcome(seed, ranked.metrics(), {}, run.record["audit"], facts, times)
