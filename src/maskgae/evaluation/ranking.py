@@ -149,12 +149,17 @@ def full_rankings(
     # By end, so that an end of many pairs is scored once.
     asked = asked[:, asked[0].argsort(stable=True)]
     blocks = asked.split(max(1, BLOCK_NUMBERS // known.num_nodes), dim=1)
-    parts = list(each(lambda block: _ranks(rows, block, known, incoming), blocks))
+    ranks: dict[str, Tensor] = {}
+    parts = each(lambda block: _ranks(rows, block, known, incoming), blocks)
+    for number, part in enumerate(parts):
+        # Small pieces that outlived their block would keep its memory from being used again.
+        for name, found in part.items():
+            if name not in ranks:
+                ranks[name] = torch.empty(asked.shape[1], dtype=torch.double)
+            start = number * blocks[0].shape[1]
+            ranks[name][start : start + found.numel()] = found
     return {
-        name: Ranking(
-            asked, torch.cat([part[name] for part in parts]), known.num_nodes, both.shape[1]
-        )
-        for name in parts[0]
+        name: Ranking(asked, found, known.num_nodes, both.shape[1]) for name, found in ranks.items()
     }
 
 
