@@ -291,6 +291,18 @@ def test_differences_are_paired_and_marked_where_fit_is_below(tmp_path: Path) ->
     assert [path.suffix for path in draw_contest(records, tmp_path / "chart")] == [".png", ".svg"]
 
 
+def test_label_probes_stand_beside_alternatives_and_the_joined_inputs(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    assert contest_blocks(records)["contest labels"] == "Nothing was run yet."
+    for method, level in (("svd", 0.5), ("maskgae-quick", 0.7), ("maskgae", 0.8)):
+        for seed in (200, 201):
+            outcome = Outcome(seed, {"accuracy": level}, {}, {}, {"scorer": "dot"}, {"train": 1.0})
+            records.save(Entry("g", method, {}, ""), outcome)
+    line = contest_blocks(records)["contest labels"].splitlines()[2]
+    start = "| g | 2 | 80.0 | 50.0 (SVD of the adjacency) | +30.0 ± 0.0 | +10.0 ± 0.0 |"
+    assert line == start
+
+
 def test_a_chart_is_drawn_before_fit_was_run_or_where_a_run_was_stopped(tmp_path: Path) -> None:
     records = Records(tmp_path)
     _kept(records, "adamic_adar", {200: 0.5})

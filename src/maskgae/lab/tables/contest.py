@@ -55,6 +55,7 @@ def contest_blocks(
     tables = [f"### {_heading(name)}\n\n{_table(found)}" for name, found in tested.items()]
     return {
         "contest summary": _summary(tested),
+        "contest labels": _probes(tested),
         "contest graphs": "\n\n".join(tables) or "Nothing was run yet.",
         **choice_blocks(chosen, records),
     }
@@ -131,22 +132,42 @@ def to_the_best(found: Standing, metric: str) -> Difference | None:
     return min(known, key=lambda each: each.mean, default=None)
 
 
-def _summary(tested: Mapping[str, Standing]) -> str:
+def _summary(tested: Mapping[str, Standing], metrics: Sequence[str] = JUDGED) -> str:
     header = ["graph", "n"]
-    for metric in JUDGED:
+    for metric in metrics:
         header += [f"{HEADINGS[metric]}: fit", "the best alternative", "difference, split by split"]
+    lines = [
+        [_heading(name), str(len(found.get(OURS, {}))), *_beside_the_best(found, metrics)]
+        for name, found in tested.items()
+    ]
+    return markdown_table(header, lines)
+
+
+def _beside_the_best(found: Standing, metrics: Sequence[str]) -> list[str]:
+    cells = []
+    for metric in metrics:
+        gap = to_the_best(found, metric)
+        if gap is None:
+            cells += ["not run yet", "", ""]
+            continue
+        best = f"{100 * gap.theirs:.1f} ({CONTESTANTS[gap.other].title})"
+        cells += [f"{100 * gap.ours:.1f}", best, str(gap)]
+    return cells
+
+
+def _probes(tested: Mapping[str, Standing]) -> str:
+    """The label probe of ``fit`` beside the best alternative's and that of its own inputs."""
+    metrics = ("accuracy",)
     lines = []
     for name, found in tested.items():
-        cells = [_heading(name), str(len(found.get(OURS, {})))]
-        for metric in JUDGED:
-            gap = to_the_best(found, metric)
-            if gap is None:
-                cells += ["not run yet", "", ""]
-                continue
-            best = f"{100 * gap.theirs:.1f} ({CONTESTANTS[gap.other].title})"
-            cells += [f"{100 * gap.ours:.1f}", best, str(gap)]
-        lines.append(cells)
-    return markdown_table(header, lines)
+        if to_the_best(found, *metrics) is None:  # no labels, or not run yet
+            continue
+        inputs = difference(found, QUICK, *metrics)
+        lines.append([_heading(name), str(len(found[OURS])), *_beside_the_best(found, metrics)])
+        lines[-1] += ["" if inputs is None else str(inputs)]
+    header = ["graph", "n", "label probe: fit", "the best alternative"]
+    header += ["difference, split by split", "to its joined inputs"]
+    return markdown_table(header, lines) if lines else "Nothing was run yet."
 
 
 def draw_contest(records: Records, path: Path) -> list[Path]:
