@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maskgae.base.errors import InputError, nearest
 from maskgae.base.settings import APART, KEYS, Settings, choices, help_text
-from maskgae.base.settings_text import flatten, parse_assignment, read_toml
+from maskgae.base.settings_text import flatten, parse_assignment, read_toml, to_toml
 
 
 def refusal(key: str, value: Any) -> str:
@@ -133,7 +133,7 @@ def test_toml_round_trip(
     values = {"seed": seed, "mask.p": p, "training.weight_decay": decay, "encoder.kind": kind}
     settings = Settings().updated(values | {"probe.grid": grid})
     path = tmp_path_factory.mktemp("toml") / "config.toml"
-    path.write_text(settings.to_toml())
+    path.write_text(to_toml(settings.flat()))
     assert Settings().updated(read_toml(path)) == settings
 
 

@@ -52,10 +52,6 @@ def is_lack_of_memory(error: BaseException) -> bool:
 LISTED = 20
 
 
-#: Words that an error lists where none is close.
-MOST_LISTED = 40
-
-
 def nearest(word: str, known: Iterable[str]) -> str:
     """Returns a hint that names the closest known words, for the end of an error message.
 

@@ -336,18 +336,6 @@ class Settings:
         text = json.dumps(self.changed(), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
-    def to_toml(self) -> str:
-        """The settings as a TOML document, which :mod:`~maskgae.base.settings_text` reads back."""
-        lines: list[str] = []
-        section = ""
-        for key, value in self.flat().items():
-            head, _, name = key.rpartition(".")
-            if head != section:
-                section = head
-                lines += ["", f"[{section}]"]
-            lines.append(f"{name} = {json.dumps(value)}")
-        return "\n".join(lines) + "\n"
-
 
 _RULES: dict[str, Rule] = rules_of(Settings)
 KEYS: tuple[str, ...] = tuple(_RULES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,3 +74,23 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read the settings file {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of numbers without end
         raise InputError(f"{path} is not a TOML file of settings: {error}") from None
+
+
+def to_toml(flat: Mapping[str, Any]) -> str:
+    """Settings by dotted key as a TOML document, which :func:`read_toml` reads back.
+
+    >>> print(to_toml({"seed": 1, "mask.p": 0.5}), end="")
+    seed = 1
+    <BLANKLINE>
+    [mask]
+    p = 0.5
+    """
+    lines: list[str] = []
+    section = ""
+    for key, value in flat.items():
+        head, _, name = key.rpartition(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{section}]"]
+        lines.append(f"{name} = {json.dumps(value)}")
+    return "\n".join(lines) + "\n"

@@ -49,6 +49,15 @@ TURNED = {
     "shared_targets": "shared_sources",
     "shared_sources": "shared_targets",
 }
+#: Those that count paths.
+PATHS = (
+    "forward_paths",
+    "backward_paths",
+    "shared_targets",
+    "shared_sources",
+    "directed_three_steps",
+    "turned_three_steps",
+)
 #: What speaks for the reverse of a pair: weighed with the others, and no rule to go by alone.
 OF_REVERSE = (
     "source_in_degree",
@@ -77,12 +86,7 @@ class Directed:
         "target_out_degree",
         "level_gap",
         "upstream",
-        "forward_paths",
-        "backward_paths",
-        "shared_targets",
-        "shared_sources",
-        "directed_three_steps",
-        "turned_three_steps",
+        *PATHS,
     )
 
     def __init__(

@@ -39,6 +39,7 @@ class ProneProducts:
     def __init__(self, graph: Graph) -> None:
         found = ProNE.of(graph, COLUMNS, _ADDRESS)
         self.sums, self.own = torch.from_numpy(found.sums), torch.from_numpy(found.own)
+        self.tables = {name: self._scaled(name, self.sums) for name in self.names}
         order = torch.randperm(graph.num_pairs, generator=_ADDRESS.at("edges").torch())
         edges = graph.pairs[:, order[:REGRESSED].sort().values].long()
         draw = _ADDRESS.at("others").torch()
@@ -55,10 +56,9 @@ class ProneProducts:
         return scores
 
     def rows(self, nodes: Tensor) -> Scores:
-        tables = {name: self._scaled(name, self.sums) for name in self.names}
         return {
             name: ((table[nodes] * self.weights[name]) @ table.T).numpy()
-            for name, table in tables.items()
+            for name, table in self.tables.items()
         }
 
     def _scored(self, name: str, u: Tensor, v: Tensor, edge: bool) -> Tensor:
@@ -66,9 +66,9 @@ class ProneProducts:
 
     def _products(self, name: str, u: Tensor, v: Tensor, edge: bool) -> Tensor:
         """Products of the columns of pairs that are edges, or none, ``[P], [P] -> [P, c]``."""
-        one, other = self.sums[u], self.sums[v]
-        if edge:
-            one, other = one - self.own[v], other - self.own[u]
+        if not edge:
+            return self.tables[name][u] * self.tables[name][v]
+        one, other = self.sums[u] - self.own[v], self.sums[v] - self.own[u]
         return self._scaled(name, one) * self._scaled(name, other)
 
     def _scaled(self, name: str, rows: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from maskgae.base.errors import InputError
 from maskgae.data.graph import Graph
-from maskgae.evaluation.directed_rules import Directed
+from maskgae.evaluation.directed_rules import PATHS, Directed
 from maskgae.evaluation.method import PairScores, row_scores
 from maskgae.evaluation.rules import OF_TWO_SIDES, Rules, default_rules, has_triangles
 from maskgae.evaluation.side_rules import two_sides
@@ -72,17 +72,7 @@ OF_SIDES: dict[str, Callable[[Any], Any]] = {
 #: Paths count by :math:`\log(1 + x N / 32)` in a directed graph: there too their worth varies by
 #: powers of ten, and the more nodes, the smaller it is. Chosen on validation edges of three graphs;
 #: a scorer from before, which has no :data:`STEEP`, takes their roots.
-PATHS = (
-    "resource_allocation",
-    "three_steps",
-    "pagerank",
-    "forward_paths",
-    "backward_paths",
-    "shared_targets",
-    "shared_sources",
-    "directed_three_steps",
-    "turned_three_steps",
-)
+STEEP_PATHS = ("resource_allocation", "three_steps", "pagerank", *PATHS)
 PATH_NODES, STEEP = 32, "upstream"
 #: The rules that are combined, where a graph has features for them and they are affordable.
 COMBINED = (
@@ -161,7 +151,7 @@ class Columns:
         if STEEP not in self.rules.names:
             return TRANSFORMS
         scale = path_scale(graph)
-        return {**TRANSFORMS, **{name: lambda x: np.log1p(scale * x) for name in PATHS}}
+        return {**TRANSFORMS, **{name: lambda x: np.log1p(scale * x) for name in STEEP_PATHS}}
 
     def _stacked(self, found: Mapping[str, Floats], logits: Sequence[Tensor]) -> Tensor:
         parts = [each.cpu().float() for each in logits]

@@ -19,7 +19,7 @@ from maskgae.base.errors import InputError
 from maskgae.base.files import atomic, make_folder, read_json, read_with, write_json, write_text
 from maskgae.base.replace import settled
 from maskgae.base.settings import Settings
-from maskgae.base.settings_text import read_toml
+from maskgae.base.settings_text import read_toml, to_toml
 from maskgae.base.sizes import CHUNK_NUMBERS
 from maskgae.base.tensors import read_tensors, write_tensors
 from maskgae.data.features import Features
@@ -87,7 +87,7 @@ def write_run(run: Run, folder: Path) -> None:
     """Writes all files but the page; the model comes last, so a folder with a model is complete."""
     source = run.source
     make_folder(folder / GRAPH, parents=True)  # first: with it a part of a run is known as one
-    write_text(folder / CONFIG, run.settings.to_toml())
+    write_text(folder / CONFIG, to_toml(run.settings.flat()))
     write_store(
         folder / GRAPH,
         run.graph,

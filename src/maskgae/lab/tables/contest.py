@@ -132,18 +132,18 @@ def to_the_best(found: Standing, metric: str) -> Difference | None:
     return min(known, key=lambda each: each.mean, default=None)
 
 
-def _summary(tested: Mapping[str, Standing], metrics: Sequence[str] = JUDGED) -> str:
+def _summary(tested: Mapping[str, Standing]) -> str:
     header = ["graph", "n"]
-    for metric in metrics:
+    for metric in JUDGED:
         header += [f"{HEADINGS[metric]}: fit", "the best alternative", "difference, split by split"]
     lines = [
-        [_heading(name), str(len(found.get(OURS, {}))), *_beside_the_best(found, metrics)]
+        [_heading(name), str(len(found.get(OURS, {}))), *_beside_the_best(found, *JUDGED)]
         for name, found in tested.items()
     ]
     return markdown_table(header, lines)
 
 
-def _beside_the_best(found: Standing, metrics: Sequence[str]) -> list[str]:
+def _beside_the_best(found: Standing, *metrics: str) -> list[str]:
     cells = []
     for metric in metrics:
         gap = to_the_best(found, metric)
@@ -157,14 +157,13 @@ def _beside_the_best(found: Standing, metrics: Sequence[str]) -> list[str]:
 
 def _probes(tested: Mapping[str, Standing]) -> str:
     """The label probe of ``fit`` beside the best alternative's and that of its own inputs."""
-    metrics = ("accuracy",)
     lines = []
     for name, found in tested.items():
-        if to_the_best(found, *metrics) is None:  # no labels, or not run yet
+        if to_the_best(found, "accuracy") is None:  # no labels, or not run yet
             continue
-        inputs = difference(found, QUICK, *metrics)
-        lines.append([_heading(name), str(len(found[OURS])), *_beside_the_best(found, metrics)])
-        lines[-1] += ["" if inputs is None else str(inputs)]
+        cells = [_heading(name), str(len(found[OURS])), *_beside_the_best(found, "accuracy")]
+        inputs = difference(found, QUICK, "accuracy")
+        lines.append([*cells, "" if inputs is None else str(inputs)])
     header = ["graph", "n", "label probe: fit", "the best alternative"]
     header += ["difference, split by split", "to its joined inputs"]
     return markdown_table(header, lines) if lines else "Nothing was run yet."
