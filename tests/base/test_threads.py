@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from maskgae.base.threads import each
+from maskgae.base.threads import each, together
 
 
 @pytest.fixture(params=[1, 2])
@@ -39,3 +39,13 @@ def test_threads_have_no_threads_of_their_own(count: int) -> None:
 def test_what_goes_wrong_in_a_thread_is_raised(count: int) -> None:
     with pytest.raises(ZeroDivisionError):
         list(each(lambda item: 1 // (item - 2), range(5)))
+
+
+def test_few_items_are_done_at_once_and_each_without_threads_of_its_own(count: int) -> None:
+    both = threading.Barrier(count, timeout=30)
+
+    def work(item: int) -> tuple[int, int]:
+        both.wait()
+        return item, torch.get_num_threads()
+
+    assert together(work, range(2)) == [(0, 1), (1, 1)] and torch.get_num_threads() == count

@@ -135,6 +135,20 @@ def test_chunks_equal_plain_autograd(
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_threads_share_the_chunks_and_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objective, "CACHE_NUMBERS", 1)
+    case = Case("mlp", 3)
+    inputs = [case.z.requires_grad_(), *case.decoder.parameters()]
+    found, before = [], torch.get_num_threads()
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        arguments = (case.decoder, case.targets, case.negatives, LOSSES["bce"], stream(0, "noise"))
+        loss = pair_loss(case.z, *arguments)
+        found.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, inputs)]))
+    torch.set_num_threads(before)
+    assert torch.equal(*found)
+
+
 def test_dropout_of_the_decoder_comes_from_the_stream() -> None:
     case = Case("mlp", 1)
 

@@ -28,11 +28,15 @@ from torch import Tensor, nn
 from maskgae.base.rng import Stream
 from maskgae.base.settings import ObjectiveConfig
 from maskgae.base.sizes import CACHE_NUMBERS
+from maskgae.base.threads import together
 from maskgae.nn.decoder_kernels import decoder_pass
 from maskgae.nn.products import pairs_of
 
 #: Rows and columns of a table of logits that are computed together, for the cache.
 TABLE_ROWS, TABLE_COLUMNS = 8, 1024
+
+#: Chunks of pairs from which two threads are kept busy.
+MANY_CHUNKS = 8
 
 #: Losses of targets ``[T]`` and their negatives ``[T, k]``, one number per target: ``[T]``.
 PairLoss = Callable[[Tensor, Tensor], Tensor]
@@ -126,21 +130,28 @@ class _ChunkedPairLoss(torch.autograd.Function):
         each = negatives.shape[1] // count
         # Chunks that fit the cache and the allocator's free list cost a quarter of a large gather.
         rows = max(1, CACHE_NUMBERS // (z.shape[1] * (1 + each)))
-        total = z.new_zeros(())
-        grad_z = torch.zeros_like(z)
+        chunks = range(0, count, rows)
         size = min(rows, count) * (1 + each)
-        run = decoder_pass(decoder, size)
-        pairs = pairs_of(z, run, size, count * (1 + each))
-        for number, start in enumerate(range(0, count, rows)):
-            stop = min(start + rows, count)
-            u, v = torch.cat(
-                [targets[:, start:stop], negatives[:, start * each : stop * each]], dim=1
-            )
-            logits = pairs.forward(u, v, None if stream is None else stream.at("decoder", number))
-            value, grad_logits = _value_and_gradient(loss, logits, stop - start)
-            pairs.backward(grad_logits.div_(count), grad_z)
-            total += value / count
-        ctx.gradients = (grad_z, *run.grads)
+
+        @torch.no_grad()  # which threads do not inherit
+        def summed(numbers: range) -> list[Tensor]:
+            total, grad_z = z.new_zeros(()), torch.zeros_like(z)
+            run = decoder_pass(decoder, size)
+            pairs = pairs_of(z, run, size, count * (1 + each))
+            for number in numbers:
+                start, stop = chunks[number], min(chunks[number] + rows, count)
+                u, v = torch.cat(
+                    [targets[:, start:stop], negatives[:, start * each : stop * each]], dim=1
+                )
+                noise = None if stream is None else stream.at("decoder", number)
+                logits = pairs.forward(u, v, noise)
+                value, grad_logits = _value_and_gradient(loss, logits, stop - start)
+                pairs.backward(grad_logits.div_(count), grad_z)
+                total += value / count
+            return [total, grad_z, *run.grads]
+
+        parts = together(summed, _halves(len(chunks), count * (1 + each) / z.shape[0]))
+        total, *ctx.gradients = [sum(rest, first) for first, *rest in zip(*parts, strict=True)]
         return total
 
     @staticmethod
@@ -148,6 +159,16 @@ class _ChunkedPairLoss(torch.autograd.Function):
         # As a rule nothing scales the loss, and then nothing need be multiplied.
         grads = ctx.gradients if grad.item() == 1 else [grad * part for part in ctx.gradients]
         return (grads[0], None, *grads[1:])
+
+
+def _halves(chunks: int, pairs_per_node: float) -> list[range]:
+    """Which chunks are summed on their own: whatever the threads, so that all give the same bits.
+
+    Sums of two halves need a second gradient of the rows, which few pairs are not worth.
+    """
+    if chunks < MANY_CHUNKS or pairs_per_node < 2:
+        return [range(chunks)]
+    return [range(chunks // 2), range(chunks // 2, chunks)]
 
 
 def _value_and_gradient(loss: PairLoss, logits: Tensor, targets: int) -> tuple[Tensor, Tensor]:
