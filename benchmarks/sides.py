@@ -15,8 +15,11 @@ from maskgae.evaluation.method import Validation
 from maskgae.nn.network import MaskGAENet
 from maskgae.training.loop import Trainer
 
-#: The sides by name. ``ours`` makes one update a pass, the others one for 65,536 targets.
-SIDES = ("plain", "plain-csr", "ours", "ours-batched")
+#: The sides by name. ``ours`` makes one update a pass, ``ours-often`` a few on some of its targets
+#: each, the others one for 65,536 targets.
+SIDES = ("plain", "plain-csr", "ours", "ours-batched", "ours-often")
+#: Targets of an update of ``ours-often``, and updates between two masks.
+FEW, OFTEN = 16384, 5
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,10 @@ class Ours:
         validation: Validation | None,
         batch_pairs: int,
         seed: int = 0,
+        epoch_steps: int = 0,
     ) -> None:
-        settings = case.settings.updated({"training.batch_pairs": batch_pairs, "seed": seed})
+        updates = {"training.batch_pairs": batch_pairs, "training.epoch_steps": epoch_steps}
+        settings = case.settings.updated({**updates, "seed": seed})
         net = MaskGAENet.for_graph(graph, settings)
         self.trainer = Trainer(net, graph, validation, stream(seed, "benchmark"))
 
@@ -119,7 +124,7 @@ class Ours:
             step = self.trainer.state.step
             if step - validated >= every:
                 validated = step
-                _note(curve, spent, self.trainer._validate(), step)
+                _note(curve, spent, self.trainer._validate()["val_auc"], step)
                 if enough(curve):
                     return curve
 
@@ -138,4 +143,6 @@ def make_side(
         return Ours(case, graph, validation, batch_pairs=0, seed=seed)
     if name == "ours-batched":
         return Ours(case, graph, validation, batch_pairs=BATCH, seed=seed)
+    if name == "ours-often":
+        return Ours(case, graph, validation, batch_pairs=FEW, seed=seed, epoch_steps=OFTEN)
     return Plain(case, graph, validation, "csr" if name == "plain-csr" else "edges", seed)

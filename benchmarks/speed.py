@@ -78,7 +78,7 @@ class Runner:
         found = before if self.what == "training" else self.steps(case)
         best = fastest_plain(found) if found else None
         if best and case.updates and self.what != "steps":
-            batched = ("ours-batched",) if "ours-batched" in found["sides"] else ()
+            batched = ("ours-batched", "ours-often") if "ours-batched" in found["sides"] else ()
             found["to_auc"] = self.to_auc(case, best, ("ours", *batched))
         elif "to_auc" in before:
             found["to_auc"] = before["to_auc"]

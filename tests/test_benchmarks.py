@@ -88,11 +88,12 @@ def test_a_cut_pass_is_extrapolated(load, monkeypatch: pytest.MonkeyPatch):
     assert cut.wall > 0
 
 
-@pytest.mark.parametrize("side", ["plain", "ours", "ours-batched"])
+@pytest.mark.parametrize("side", ["plain", "ours", "ours-batched", "ours-often"])
 def test_curves_end_at_their_budget(ask, side: str):
     curve = ask("curve", "--sides", side, "--updates", "4")
     assert curve["updates"] == [2, 4]
     assert curve["seconds"] == sorted(curve["seconds"])
+    assert all(0 <= value <= 1 for value in curve["auc"])
 
 
 def test_parts_add_up_and_are_taken_off_again(ask, load):
