@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -135,15 +135,26 @@ def place_of(name: str, graphs: Path | None) -> str | None:
     return name if data and (Path(data) / name).is_dir() else None
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measures what was asked for and keeps the rest."""
-    report = json.loads(options.out.read_text()) if options.out.exists() else {"graphs": {}}
-    report |= {"machine": machine.describe(), "date": time.strftime("%Y-%m-%d")}
-    for name in options.only:
-        place = place_of(name, options.graphs)
+def opened(path: Path) -> Answer:
+    """What a report has so far, as of this machine and day."""
+    report = json.loads(path.read_text()) if path.exists() else {"graphs": {}}
+    return {**report, "machine": machine.describe(), "date": time.strftime("%Y-%m-%d")}
+
+
+def places(names: Sequence[str], graphs: Path | None) -> Iterator[tuple[str, str]]:
+    """Names of graphs and where they are; those that are not to be had are named."""
+    for name in names:
+        place = place_of(name, graphs)
         if place is None:
             print(f"{name} is not to be had: left out")
-            continue
+        else:
+            yield name, place
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measures what was asked for and keeps the rest."""
+    report = opened(options.out)
+    for name, place in places(options.only, options.graphs):
         with tempfile.TemporaryDirectory() as folder:
             store = Path(folder) / "store"
             found = report["graphs"].setdefault(name, {})

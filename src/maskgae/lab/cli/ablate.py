@@ -132,11 +132,10 @@ def _show(ablation: Any, records: Any, charts: Path) -> None:
 
 def _write(ablations: Any, records: Any) -> None:
     """Fills in the sweeps that the project's page shows, and only if they are run as it says."""
+    from maskgae.lab.cli.pages import write_blocks
     from maskgae.lab.sweeps import ABLATIONS
     from maskgae.lab.tables.ablations import ablation_blocks
-    from maskgae.lab.tables.blocks import fill_file
 
     shown = [each for each in ablations if each in ABLATIONS]
     if shown and DOCUMENT.exists():
-        fill_file(DOCUMENT, ablation_blocks(shown, records))
-        screen.out.print(f"tables written to {screen.plain(DOCUMENT)}")
+        write_blocks(ablation_blocks(shown, records), [DOCUMENT])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from maskgae.base.errors import InputError
 from maskgae.cli import screen
+from maskgae.lab.cli.pages import write_blocks
 from maskgae.lab.contest.entry import Entry
 from maskgae.lab.kinds.exam import run_kind
 from maskgae.lab.kinds.graphs import KINDS, entries, kind_of, source_of, there
 from maskgae.lab.records import Records
 from maskgae.lab.row import UNSEEN
-from maskgae.lab.tables.blocks import fill_file
 from maskgae.lab.tables.kinds import kind_blocks
 
 #: Filled in where it exists: in a checkout of the project.
@@ -42,14 +42,8 @@ def kind_tasks(
 
 def write_kinds(records: Records, documents: Sequence[Path] | None) -> None:
     """The page from what is kept, or its tables to the screen where there is no page."""
-    blocks = kind_blocks(records)
-    places = list(documents or ()) or [path for path in (DOCUMENT,) if path.exists()]
-    for path in places:
-        fill_file(path, blocks)
-        screen.out.print(f"tables written to {screen.plain(path)}")
-    if not places:
-        for name, block in blocks.items():
-            screen.out.print(f"\n{name}\n{block}", markup=False)
+    pages = list(documents or ()) or [path for path in (DOCUMENT,) if path.exists()]
+    write_blocks(kind_blocks(records), pages)
 
 
 __all__ = ["kind_tasks", "run_kind", "source_of", "write_kinds"]

@@ -59,8 +59,8 @@ def reproduce(
     from maskgae.base.files import write_json
     from maskgae.datasets.registry import is_available
     from maskgae.lab import Records
+    from maskgae.lab.cli.pages import write_blocks
     from maskgae.lab.suites import suite as rows_of
-    from maskgae.lab.tables.blocks import fill_file
     from maskgae.lab.tables.methods import method_blocks
     from maskgae.lab.tables.results import result_blocks
     from maskgae.lab.tables.tuning import tuning_blocks
@@ -97,13 +97,7 @@ def reproduce(
     if pages or suite != "methods":
         blocks |= result_blocks(rows_of("all") if pages else rows, records, first_seed)
         blocks |= tuning_blocks(Records(results / "tune"))
-    places = documents or pages
-    for path in places:
-        fill_file(path, blocks)
-        screen.out.print(f"tables written to {screen.plain(path)}")
-    if not places:
-        for name, block in blocks.items():
-            screen.out.print(f"\n{name}\n{block}", markup=False)
+    write_blocks(blocks, documents or pages)
 
 
 def _kinds(
