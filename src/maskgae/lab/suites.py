@@ -30,6 +30,7 @@ WEIGHED: dict[str, dict[str, Any]] = {
     "Cora": {"embedding.weight": 0.35, "embedding.power": 2.0},
     "CiteSeer": {"embedding.weight": 0.5},
     "PubMed": {"embedding.weight": 2.0},
+    "Photo": {"embedding.weight": 0.1},
 }
 
 #: A softmax over corrupted ends, selected by ranking. It was chosen on validation pairs of other
