@@ -66,7 +66,7 @@ def stored(place: str, folder: Path) -> int:
 def measure(store: Path, way: str, threads: int) -> Answer:
     """What one command takes on one graph."""
     with tempfile.TemporaryDirectory() as folder:
-        out, load = Path(folder) / "answer.json", os.getloadavg()[0]
+        out = Path(folder) / "answer.json"
         words = [way, str(store), "--threads", str(threads), "--out", str(out)]
         environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
         if way == "first":  # loops that nobody has compiled yet
@@ -74,7 +74,7 @@ def measure(store: Path, way: str, threads: int) -> Answer:
         started = ["--started", repr(time.time())]
         command = [sys.executable, "-m", "benchmarks.wait", *words, *started]
         subprocess.run(command, check=True, env=environment)
-        return json.loads(out.read_text()) | {"load": load, "threads": threads}
+        return json.loads(out.read_text()) | {"threads": threads}
 
 
 def tables(report: Answer) -> dict[str, str]:
@@ -153,14 +153,14 @@ def places(names: Sequence[str], graphs: Path | None) -> Iterator[tuple[str, str
 
 def run(options: argparse.Namespace) -> None:
     """Measures what was asked for and keeps the rest."""
-    report = opened(options.out)
+    report, load = opened(options.out), os.getloadavg()[0]  # before there is any of our own
     for name, place in places(options.only, options.graphs):
         with tempfile.TemporaryDirectory() as folder:
             store = Path(folder) / "store"
             found = report["graphs"].setdefault(name, {})
             found["edges"] = stored(place, store)
             for way in options.ways:
-                found[way] = measure(store, way, options.threads)
+                found[way] = measure(store, way, options.threads) | {"load": load}
                 options.out.write_text(json.dumps(report, indent=1) + "\n")
 
 
