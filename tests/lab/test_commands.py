@@ -108,6 +108,8 @@ def test_methods_are_a_suite_of_their_own(project: Path, monkeypatch: pytest.Mon
     assert "0 of 1 runs are there, 1 to go" in run("reproduce", "methods", "--quiet")
     assert "| imports, sgc | 1 |" in page.read_text()
     assert "1 of 1 runs are there, 0 to go" in run("reproduce", "methods", "--quiet")
+    others = ("reproduce", "methods", "--methods", "dgi, grace", "--quiet")
+    assert "0 of 0 runs" in run(*others)
     assert "0 of 5 runs" in run("reproduce", "all", "--quiet")  # which leaves the page as it is
     assert "| imports, sgc | 1 |" in page.read_text()
 
@@ -149,6 +151,11 @@ def test_grids_that_are_none(grids: list[str], message: str) -> None:
 def test_a_misspelt_dataset_is_named() -> None:
     with pytest.raises(InputError, match="did you mean 'Cora'"):
         RUNNER.invoke(app, ["reproduce", "link", "--datasets", "Corra"], catch_exceptions=False)
+
+
+def test_a_misspelt_method_is_named() -> None:
+    with pytest.raises(InputError, match="did you mean 'grace'"):
+        RUNNER.invoke(app, ["reproduce", "methods", "--methods", "grce"], catch_exceptions=False)
 
 
 def test_ablate_runs_a_sweep(project: Path) -> None:

@@ -124,6 +124,12 @@ def _refuse_unused(method: str, before: Settings, asked: Settings) -> None:
             )
 
 
+def check_method(name: str) -> None:
+    """Refuses what is no method's name."""
+    if name not in METHODS:
+        raise InputError(f"no method is called '{name}': {nearest(name, METHODS)}")
+
+
 def make_cell(
     task: str,
     dataset: str,
@@ -140,8 +146,7 @@ def make_cell(
     """
     if task not in TASKS:
         raise InputError(f"no task is called '{task}': {nearest(task, TASKS)}")
-    if method not in METHODS:
-        raise InputError(f"no method is called '{method}': {nearest(method, METHODS)}")
+    check_method(method)
     if task == "link" and method in SUPERVISED:
         raise InputError(f"{method} learns from labels and scores no pairs: use the node task")
     if task == "node" and method in LINKS_ONLY:

@@ -8,7 +8,7 @@ from typing import Any
 from maskgae.base.errors import InputError, nearest
 from maskgae.datasets.registry import find_dataset
 from maskgae.lab.all_methods import method_rows
-from maskgae.lab.cell import Cell, make_cell
+from maskgae.lab.cell import Cell, check_method, make_cell
 from maskgae.lab.link_rows import heart_rows, part_rows
 from maskgae.lab.row import CITATION, HARD_NEGATIVES, UNSEEN, Row
 from maskgae.presets import preset, presets
@@ -64,8 +64,8 @@ LINK_BASELINES = ("sgc", "gae", "vgae", "arga", "arvga", "sage")
 NODE_BASELINES = ("gae", "vgae", "arga", "arvga", "mlp", "gcn", "gat")
 
 
-def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
-    """The rows of a suite, what matters most first, for some datasets or for all.
+def suite(name: str, datasets: Sequence[str] = (), methods: Sequence[str] = ()) -> list[Row]:
+    """The rows of a suite, what matters most first, for some datasets and methods or for all.
 
     ``all`` are the paper's own tables; every method beside them is a suite apart.
     """
@@ -75,8 +75,15 @@ def suite(name: str, datasets: Sequence[str] = ()) -> list[Row]:
         rows = method_rows()
     else:
         rows = [row for row in _all_rows() if name in (row.table.split()[0], "all")]
+    for each in methods:
+        check_method(each)
     wanted = {find_dataset(each).name for each in datasets}
-    return [row for row in rows if not wanted or row.cell.dataset in wanted]
+    return [
+        row
+        for row in rows
+        if (not wanted or row.cell.dataset in wanted)
+        and (not methods or row.cell.method in methods)
+    ]
 
 
 def _all_rows() -> Iterable[Row]:

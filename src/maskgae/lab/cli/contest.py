@@ -11,7 +11,7 @@ from maskgae.base.errors import InputError
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import Assignments, Quiet, overrides, prepare_torch
-from maskgae.lab.cli.reproduce import Jobs, ResultsFolder, Run, run_with_progress
+from maskgae.lab.cli.reproduce import Jobs, ResultsFolder, Run, listed, run_with_progress
 
 #: Filled in where it exists: in a checkout of the project.
 DOCUMENT, CHART = Path("docs/contest.md"), Path("docs/charts/contest")
@@ -115,7 +115,7 @@ def _tasks(
     from maskgae.lab.tuning import FIRST_SEED
 
     usual = ("maskgae",) if given else CHOICES if validation else USUAL
-    names = [name.strip() for name in (methods or ",".join(usual)).split(",") if name.strip()]
+    names = listed(methods) or list(usual)
     start = first if first is not None else FIRST_SEED if validation else UNSEEN
     tasks = []
     for place in places:
@@ -133,7 +133,7 @@ def _arrivals(
     from maskgae.lab.contest.new_nodes import FITS, entries
     from maskgae.lab.row import UNSEEN
 
-    names = FITS if methods is None else tuple(name.strip() for name in methods.split(","))
+    names = listed(methods) or list(FITS)
     if unfit := [name for name in names if name not in FITS]:
         raise InputError(f"'{unfit[0]}' cannot read nodes that come later: {', '.join(FITS)} can")
     start = UNSEEN if first is None else first

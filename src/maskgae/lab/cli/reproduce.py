@@ -35,6 +35,9 @@ def reproduce(
         ),
     ],
     datasets: Datasets = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", help="Only these, separated by commas.")
+    ] = None,
     seeds: Annotated[
         int | None, typer.Option(help="Runs per cell; 10 or 5 by default.", min=1)
     ] = None,
@@ -66,11 +69,11 @@ def reproduce(
     from maskgae.lab.tables.tuning import tuning_blocks
 
     check_writable(json)
-    names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
+    names = listed(datasets)
     if suite == "kinds":
         _kinds(graphs, names, seeds, first_seed, jobs, Records(results), documents, run, quiet)
         return
-    rows = rows_of(suite, names)
+    rows = rows_of(suite, names, listed(methods))
     if seeds is not None:
         rows = [replace(row, seeds=seeds) for row in rows]
     prepare_torch("cpu", 1)
@@ -98,6 +101,15 @@ def reproduce(
         blocks |= result_blocks(rows_of("all") if pages else rows, records, first_seed)
         blocks |= tuning_blocks(Records(results / "tune"))
     write_blocks(blocks, documents or pages)
+
+
+def listed(text: str | None) -> list[str]:
+    """Names between commas.
+
+    >>> listed("Cora, PubMed"), listed(None)
+    (['Cora', 'PubMed'], [])
+    """
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def _kinds(
