@@ -41,6 +41,7 @@ GRAPHS = (
     "Cora",
     "PubMed",
     "dblp",
+    "Photo",
     "facebook-pages",
     "deezer-hu",
     GENERATED,

@@ -48,7 +48,7 @@ class WordMap:
             return None
         rows = features.scipy()
         weights = _weights(rows)
-        axes = _leading_axes(_weighted(rows, weights), min(width, rows.shape[0]), stream)
+        axes = leading_axes(_weighted(rows, weights), min(width, rows.shape[0]), stream)
         return cls(torch.from_numpy(weights), torch.from_numpy(axes))
 
     def transform(self, features: Features) -> Tensor:
@@ -82,7 +82,7 @@ def _weighted(rows: sp.csr_matrix, weights: np.ndarray) -> sp.csr_matrix:
     return scaled_rows(as_features(sp.csr_matrix(rows @ sp.diags_array(weights)))).scipy()
 
 
-def _leading_axes(rows: sp.csr_matrix, rank: int, stream: Stream) -> np.ndarray:
+def leading_axes(rows: sp.csr_matrix | np.ndarray, rank: int, stream: Stream) -> np.ndarray:
     """The right singular vectors of the largest singular values, ``[C, rank]``.
 
     By subspace iteration with some columns more (Halko, Martinsson and Tropp, 2011); their signs

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from maskgae.base.rng import stream
 from maskgae.data.graph import Graph
+from maskgae.data.words import leading_axes
 from maskgae.evaluation.count_rules import Counts, compressed
 from maskgae.evaluation.method import PairScores
 from maskgae.evaluation.rules import has_triangles
@@ -33,8 +34,8 @@ NEAR, ELSEWHERE = 100, 100
 LEADERS = 30
 #: Neighbours that are walked over in one step from a node, at most.
 WALKED = 2**15
-#: Columns of the vectors that are searched.
-WIDTH = 128
+#: Columns of the vectors that are searched, and nodes whose vectors say which directions lead.
+WIDTH, SAMPLED = 128, 2**12
 
 #: Columns of walks in the order of the compiled loop, and what they count without a scorer.
 WALKS = ("common_neighbours", "adamic_adar", "resource_allocation", "three_steps", "degree_gap")
@@ -219,8 +220,10 @@ def _leading(vectors: Tensor) -> Tensor:
     """The vectors in their leading directions, which keep products best, where they are wide."""
     if vectors.shape[1] <= WIDTH:
         return vectors
-    directions = torch.linalg.eigh((vectors.T @ vectors).double()).eigenvectors
-    return vectors @ directions[:, -WIDTH:].float()
+    draw = stream(0, "candidates")
+    some = torch.randperm(vectors.shape[0], generator=draw.torch())[:SAMPLED]
+    axes = leading_axes(vectors[some].numpy(), min(WIDTH, some.numel()), draw)
+    return vectors @ torch.from_numpy(axes)
 
 
 def _pools(vectors: Tensor, graph: Graph, asked: int, index: bool) -> Iterator[Pool]:
