@@ -51,6 +51,17 @@ def test_a_sample_is_the_same_every_time(
     assert HeldOut(graph, validation, with_fanouts(), stream(0)).count > 20
 
 
+def test_validation_sees_more_neighbours_than_training_may(
+    graph: Graph, validation: Validation
+) -> None:
+    seen = {
+        few: HeldOut(graph, validation, with_fanouts(few), stream(0)).fanouts for few in (3, -1)
+    }
+    assert seen == {3: (held_out.SEEN,) * 2, -1: (-1, -1)}
+    wide = HeldOut(graph, validation, with_fanouts(40, 3), stream(0)).fanouts
+    assert wide == (40, held_out.SEEN)
+
+
 def by_rank(*fanouts: int) -> Settings:
     return with_fanouts(*fanouts).updated({"training.select": "val_rank"})
 
