@@ -23,7 +23,7 @@ def enclose(
     Args:
         indptr: where rows begin.
         indices: their columns.
-        ends: two different nodes of each pair.
+        ends: two nodes of each pair; where they are the same one, its own surroundings.
         hops: how far from either end.
         most: nodes that a hop adds to a subgraph at most, those of the lowest hash; 0 for all.
         salts: what the keys of each pair's nodes begin with.
@@ -83,9 +83,9 @@ def _grow(
     found: Any,
 ) -> int:
     """Finds what lies within some hops of two nodes and numbers it, ascending; how many it is."""
-    found[0], found[1] = one, other
+    first, count = 0, 1 if one == other else 2
+    found[count - 1], found[0] = other, one
     place[one] = place[other] = 0
-    first, count = 0, 2
     for _ in range(hops):
         last = count
         for node in found[first:last]:
@@ -143,14 +143,18 @@ def _join(
 @compiled
 def _label(starts: Any, columns: Any, one: int, other: int, labels: Any) -> None:
     """Double-radius labels: 1 at both ends, 0 where one of them cannot be reached."""
+    labels[:] = 0
+    labels[one] = labels[other] = 1
+    if one == other:  # without it nothing is within reach of it
+        return
     there, back = np.full(labels.size, -1, np.int64), np.full(labels.size, -1, np.int64)
     _walk(starts, columns, one, other, there)
     _walk(starts, columns, other, one, back)
     for node in range(labels.size):
         total = there[node] + back[node]
         half, least = total // 2, min(there[node], back[node])
-        labels[node] = 0 if least < 0 else 1 + least + half * (half + total % 2 - 1)
-    labels[one] = labels[other] = 1
+        if least >= 0:
+            labels[node] = 1 + least + half * (half + total % 2 - 1)
 
 
 @compiled

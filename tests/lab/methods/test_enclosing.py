@@ -59,6 +59,18 @@ def test_subgraphs_are_those_of_a_search_pair_by_pair(hops: int) -> None:
         check(found, place, x, y, hops)
 
 
+def test_a_node_with_itself_has_its_surroundings() -> None:
+    """Rankings among all nodes ask for such pairs too, and leave them out afterwards."""
+    nodes = torch.arange(GRAPH.num_nodes)
+    found = enclosing_subgraphs(GRAPH, torch.stack([nodes, nodes]), 2)
+    whole = GRAPH.to_networkx()
+    for node in nodes.tolist():
+        one = found.select(torch.tensor([node]))
+        around = networkx.single_source_shortest_path_length(whole, node, cutoff=2)
+        assert sorted(around) == one.nodes.tolist()
+        assert one.nodes[one.labels == 1].tolist() == [node] and one.labels.sum() == 1
+
+
 def test_a_selection_is_the_union_of_its_subgraphs() -> None:
     found = enclosing_subgraphs(GRAPH, PAIRS, 2)
     order = torch.tensor([5, 0, 3])
