@@ -23,7 +23,7 @@ from maskgae.training.parallel import local_ranks, ranks
 #: Targets of one update that are tried, from the most on.
 BATCHES = (65536, 32768, 16384, 8192, 4096, 2048, 1024)
 #: Neighbours per hop that are tried, and the entries that an update should not look at more of.
-FANOUTS, MOST_ENTRIES = (10, 5, 3), 2**22
+FANOUTS, MOST_ENTRIES = (10, 5), 2**22
 #: Updates after which an epoch on a large graph ends, so that it is validated now and then.
 MOST_STEPS = 50
 
