@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -18,18 +19,29 @@ Values = Mapping[str, Any]
 
 
 def tuning_blocks(records: Records) -> dict[str, str]:
-    """A table of all points that were tried, best first for each task and dataset."""
+    """A table of all points that were tried, best first for each task, dataset and method."""
     rows = []
     for task, metric in OBJECTIVE.items():
         for dataset in records.datasets(task):
-            points = list(_points(records.runs(task, dataset), metric))
-            names = _varied([settings for settings, _ in points])
-            points.sort(key=lambda point: -float(point[1]["mean"]))
-            for settings, found in points:
-                chosen = ", ".join(f"`{name}={_short(settings[name])}`" for name in names)
-                count = str(len(found["values"]))
-                rows.append([f"{task}: {dataset}", chosen, percent(found), count])
-    return {"tuning": markdown_table(["", "settings", "validation", "n"], rows)}
+            found = records.runs(task, dataset)
+            for method in sorted({run["cell"]["method"] for run in found.values()}):
+                own = {key: run for key, run in found.items() if run["cell"]["method"] == method}
+                name = f"{task}: {dataset}" + ("" if method == "maskgae" else f", {method}")
+                rows += [[name, *cells] for cells in _lines(list(_points(own, metric)))]
+    head = ["", "settings that most points do not have", "validation", "n"]
+    return {"tuning": markdown_table(head, rows)}
+
+
+def _lines(points: list[tuple[Values, Any]]) -> Iterator[list[str]]:
+    """What sets each point apart, its validation number and how many runs it has, best first."""
+    usual = _usual([settings for settings, _ in points])
+    for settings, found in sorted(points, key=lambda point: -float(point[1]["mean"])):
+        own = [
+            f"`{name}={_short(settings[name])}`"
+            for name, value in usual.items()
+            if name in settings and json.dumps(settings[name]) != value
+        ]
+        yield [", ".join(own), percent(found), str(len(found["values"]))]
 
 
 def _points(runs: Mapping[Key, Run], metric: str) -> Iterator[tuple[Values, Any]]:
@@ -40,13 +52,19 @@ def _points(runs: Mapping[Key, Run], metric: str) -> Iterator[tuple[Values, Any]
         yield settings, summary([run["metrics"][metric] for run in own])
 
 
-def _varied(settings: Sequence[Values]) -> list[str]:
-    """The settings that are not the same everywhere."""
-    return [
-        name
-        for name in settings[0]
-        if name not in APART and len({json.dumps(each.get(name)) for each in settings}) > 1
-    ]
+def _usual(settings: Sequence[Values]) -> dict[str, str]:
+    """What most points have, as JSON, where not all have the same; nothing where none is usual.
+
+    >>> _usual([{"a": 1, "b": 2}, {"a": 1, "b": 3}, {"a": 1, "b": 3}])
+    {'b': '3'}
+    """
+    found = {}
+    for name in dict.fromkeys(name for each in settings for name in each):
+        counts = Counter(json.dumps(each.get(name)) for each in settings)
+        if name not in APART and len(counts) > 1:
+            value, count = counts.most_common(1)[0]
+            found[name] = value if 2 * count > len(settings) else ""
+    return found
 
 
 def _short(value: Any) -> str:
