@@ -63,6 +63,7 @@ CHECKS: tuple[tuple[str, dict[str, Any]], ...] = (
 CUTS: dict[str, dict[str, str]] = {
     "bgrl": {
         "": "1,000 of 10,000 updates",
+        "CiteSeer": "100 updates, by validation",
         "PubMed": "600 of 10,000 updates",
         "Computers": "600 of 10,000 updates",
         "dblp": "600 of 10,000 updates",
