@@ -39,11 +39,15 @@ PAGE, RESULT = ROOT / "docs" / "performance.md", RESULTS / "waits.json"
 GENERATED = "64,000 nodes"
 GRAPHS = (
     "Cora",
+    "actor",
     "PubMed",
     "dblp",
     "Photo",
+    "twitch-de",
     "facebook-pages",
+    "blogcatalog",
     "deezer-hu",
+    "Computers",
     GENERATED,
     "arxiv-citations-directed",
 )
