@@ -112,16 +112,11 @@ def measure(
         answer["ingest"] = watched([*maskgae, "ingest", *edges], log)
         (folder / "edges.csv").unlink()
         shutil.rmtree(folder / "ingested")
-    settings = [
-        f"training.max_steps={steps}",
-        "training.epochs=1000",
-        "training.patience=0",
-        *given,
-    ]
-    changes = [part for setting in settings for part in ("--set", setting)]
-    fit = ["fit", str(store), "--batch-pairs", "65536", *changes]
     if "fit" in tasks:
-        answer["fit"] = watched([*maskgae, *fit, "--out", str(run)], log) | outcome(run)
+        settings = [f"training.max_steps={steps}", "training.epochs=1000", "training.patience=0"]
+        changes = [part for setting in (*settings, *given) for part in ("--set", setting)]
+        fit = ["fit", str(store), "--batch-pairs", "65536", "--out", str(run), *changes]
+        answer["fit"] = watched([*maskgae, *fit], log) | outcome(run)
     if "fit" in tasks and "embed" in tasks:
         out = ["embed", str(run), "--out", str(folder / "z.parquet")]
         answer["embed"] = watched([*maskgae, *out], log)

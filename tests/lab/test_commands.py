@@ -158,6 +158,11 @@ def test_a_misspelt_method_is_named() -> None:
         RUNNER.invoke(app, ["reproduce", "methods", "--methods", "grce"], catch_exceptions=False)
 
 
+def test_kinds_have_no_methods_to_choose_from() -> None:
+    with pytest.raises(InputError, match="--methods grace means nothing"):
+        RUNNER.invoke(app, ["reproduce", "kinds", "--methods", "grace"], catch_exceptions=False)
+
+
 def test_ablate_runs_a_sweep(project: Path) -> None:
     text = run(
         *("ablate", "dim", "--values", "4,8", "--seeds", "1", "--set", "training.epochs=2"),

@@ -25,7 +25,7 @@ VECTORS: dict[str, Any] = {
 }
 
 #: What layers and joined inputs count, and how much is masked, where that was chosen for a graph:
-#: on random splits of its nodes without the public test nodes (``maskgae tune``, docs/results.md).
+#: on random splits of its nodes without the public test nodes; docs/results.md says how.
 CHOSEN: dict[str, dict[str, Any]] = {
     "Cora": {"embedding.weight": 0.35, "embedding.power": 2.0},
     "CiteSeer": {"embedding.weight": 0.5},

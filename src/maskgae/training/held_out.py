@@ -27,7 +27,7 @@ from maskgae.training.steps import ALONE, fanouts_by_hop
 #: an AUC around 0.9 from so many is 0.0015.
 MOST_PAIRS = 2**14
 #: Neighbours of a node that scoring by blocks sees per hop, at the least. Training may sample
-#: fewer; the test sees all, and with three a validation AUC lies four points below it.
+#: fewer; the test sees all, and with three a validation AUC lay four points lower.
 SEEN = 25
 #: Pairs whose blocks are cut together.
 PAIRS_A_BLOCK = 2**13

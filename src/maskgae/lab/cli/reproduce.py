@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from maskgae.base.errors import InputError
 from maskgae.cli import screen
 from maskgae.cli.app import app
 from maskgae.cli.options import FirstSeed, JsonFile, Quiet, check_writable, prepare_torch
@@ -71,6 +72,11 @@ def reproduce(
     check_writable(json)
     names = listed(datasets)
     if suite == "kinds":
+        if methods:
+            raise InputError(
+                f"kinds has no methods to choose from, so --methods {methods} means nothing: leave "
+                "it out, or choose another table"
+            )
         _kinds(graphs, names, seeds, first_seed, jobs, Records(results), documents, run, quiet)
         return
     rows = rows_of(suite, names, listed(methods))
