@@ -31,6 +31,7 @@ from maskgae.data.csr import CSR
 from maskgae.data.features import BREAK_EVEN_DENSITY, DenseFeatures, Features, SparseFeatures
 from maskgae.data.negatives import NonEdges
 from maskgae.datasets.generated import generate
+from maskgae.nn import entries as entry_module
 from maskgae.nn import products
 from maskgae.nn.decoders import MLP
 from maskgae.nn.losses import bce, pair_loss
@@ -129,6 +130,32 @@ def crossing(rows: Sequence[dict[str, Any]], first: str, second: str) -> float:
         if before < 0 <= after:
             return low + (high - low) * -before / (after - before)
     return gaps[0][0] if gaps[0][1] >= 0 else gaps[-1][0]
+
+
+def entry_products(quick: bool) -> Part:
+    """Inner products at the entries of a graph, which are the gradient of attention weights."""
+    rows = []
+    for nodes, found, width in [(2_708, 10_000, 64), (2_708, 10_000, 512), (14_000, 490_000, 256)][
+        : 1 if quick else 3
+    ]:
+        csr = generate(nodes, found // 2, num_features=0).structure.csr
+        left, right = torch.randn(nodes, 4, width // 4), torch.randn(nodes, 4, width // 4)
+        calls: Calls = {
+            "compiled": lambda a=left, b=right, csr=csr: _entry_products(a, b, csr, many=0),
+            "torch": lambda a=left, b=right, csr=csr: _entry_products(a, b, csr, many=2**60),
+        }
+        rows.append(timed(f"{nodes:,} rows, {found:,} entries, {width} columns", calls))
+    finding = f"The code takes compiled loops from {entry_module.MANY:,} products on."
+    what = "four heads, forward"
+    return {"title": "Products at entries", "what": what, "rows": rows, "finding": finding}
+
+
+def _entry_products(left: Tensor, right: Tensor, csr: CSR, many: int) -> None:
+    kept, entry_module.MANY = entry_module.MANY, many
+    try:
+        entry_module.entry_products(left, right, csr)
+    finally:
+        entry_module.MANY = kept
 
 
 def dropouts(quick: bool) -> Part:
@@ -265,6 +292,7 @@ PARTS = (
     numpy_or_torch,
     sparse_products,
     break_even,
+    entry_products,
     dropouts,
     dropped_products,
     non_edges,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from maskgae.data import CSR, Graph
-from maskgae.nn import Adjacency, adjacency
+from maskgae.nn import Adjacency, entries
 
 # A path 0 - 1 - 2 and node 3 on its own.
 PATH = Graph.from_edges([(0, 1), (1, 2)], 4, weights=[2.0, 3.0])
@@ -84,7 +84,7 @@ def test_a_chunk_of_rows_gives_the_first_rows_with_their_gradient(
 
 @pytest.mark.parametrize("rows", [32, 10])
 def test_weighted_sums_have_the_right_gradient(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adjacency, "GRADIENT_CHUNK", 7)
+    monkeypatch.setattr(entries, "CHUNK", 7)
     ours = chunk(Adjacency.of(random_graph(False)), rows)
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(32, 2, 2, dtype=torch.float64, generator=generator, requires_grad=True)

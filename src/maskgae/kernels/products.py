@@ -35,6 +35,17 @@ def row_dots(table: Any, u: Any, v: Any, out: Any) -> None:
         out[pair] = total
 
 
+@compiled_sums
+def head_dots(left: Any, right: Any, u: Any, v: Any, out: Any) -> None:
+    """Inner products of each head of two tables: ``[n, h, d], [m, h, d], [P], [P] -> [P, h]``."""
+    for pair in range(u.size):
+        for head in range(left.shape[1]):
+            one, other, total = left[u[pair], head], right[v[pair], head], np.float32(0)
+            for column in range(one.size):
+                total += one[column] * other[column]
+            out[pair, head] = total
+
+
 @compiled
 def add_rows(
     z: Any, u: Any, v: Any, drawn: Any, threshold: int, grad: Any, part: slice, out: Any

@@ -17,9 +17,7 @@ from torch import Tensor
 from maskgae.data.csr import CSR, SparseProduct, positions
 from maskgae.data.graph import Graph
 from maskgae.data.structure import Structure
-
-#: Entries whose vectors are gathered at a time in the gradient of attention weights.
-GRADIENT_CHUNK = 2**14
+from maskgae.nn.entries import entry_products
 
 
 class Adjacency:
@@ -222,13 +220,7 @@ class _WeightedSum(torch.autograd.Function):
         adjacency: Adjacency = ctx.adjacency
         order = adjacency._order()
         grad_x = _by_head(adjacency.csr.transposed(order), weights[order], grad)
-        rows, columns = adjacency.csr.row_of_entry(), adjacency.csr.indices
-        grad_weights = torch.empty_like(weights)
-        for start in range(0, weights.shape[0], GRADIENT_CHUNK):
-            part = slice(start, start + GRADIENT_CHUNK)
-            # [chunk, heads, d] -> [chunk, heads]
-            grad_weights[part] = (grad[rows[part]] * x[columns[part]]).sum(-1)
-        return grad_x, grad_weights, None
+        return grad_x, entry_products(grad, x, adjacency.csr), None
 
 
 def _by_head(csr: CSR, weights: Tensor, x: Tensor) -> Tensor:

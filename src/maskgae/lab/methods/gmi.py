@@ -51,6 +51,7 @@ from maskgae.lab.methods.layers import View, dot_logits
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
 from maskgae.nn.convs import GCNConv
+from maskgae.nn.entries import EntryProducts
 
 
 @dataclass(frozen=True)
@@ -121,16 +122,13 @@ class GMI(Pretext):
 
     def _mutual(self, left: Tensor, right: Tensor, bias: Tensor, stream: Stream) -> Tensor:
         """The loss of scores ``left @ right + bias``: a node's own left row against others'."""
-        real = self._score(left, right, bias)
-        fake = [
-            self._score(left.index_select(0, other), right, bias)
-            for other in others(left.shape[0], self.config.negatives, stream).to(left.device)
-        ]
-        return F.softplus(-real).mean() + F.softplus(torch.stack(fake)).mean()
-
-    def _score(self, left: Tensor, right: Tensor, bias: Tensor) -> Tensor:
-        logits = (left * right).sum(1) + bias
-        return logits.sigmoid() if self.config.squash == "twice" else logits
+        # A node has its own entry first, then those of the others.
+        count, times = left.shape[0], self.config.negatives
+        partners = torch.cat([torch.arange(count).unsqueeze(0), others(count, times, stream)])
+        matrix = CSR(torch.arange(0, partners.numel() + 1, times + 1), partners.T.flatten(), count)
+        logits = EntryProducts.apply(right, left, matrix.to(left.device)) + bias
+        scores = (logits.sigmoid() if self.config.squash == "twice" else logits).view(count, -1)
+        return F.softplus(-scores[:, 0]).mean() + F.softplus(scores[:, 1:]).mean()
 
 
 def others(count: int, times: int, stream: Stream) -> Tensor:
