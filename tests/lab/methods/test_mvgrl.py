@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import torch
 from torch import Tensor
 
 from lab.methods.six_nodes import adjacency, double, drawn, falls, log1pexp, normalized
 from maskgae.base.rng import stream
-from maskgae.lab.methods.mvgrl import MVGRL, Diffused, MVGRLConfig, diffused
+from maskgae.lab.methods import mvgrl
+from maskgae.lab.methods.mvgrl import MVGRL, CutWalks, Diffused, MVGRLConfig, TwoViews, diffused
 from maskgae.nn.convs import GCNConv
 
 
@@ -24,15 +28,44 @@ def test_a_product_with_the_diffusion_is_one_with_the_inverse() -> None:
             assert torch.linalg.matrix_norm(found - expected, 2) < error
 
 
-def test_its_gradient_is_the_same_product() -> None:
+def cut(least: float) -> Tensor:
+    """The personalised PageRank as the published code of CiteSeer has it, entry by entry."""
+    walks = pagerank()
+    for i in range(6):
+        for j in range(6):
+            walks[i, j] = walks[i, j] if walks[i, j] >= least else 0
+    for j in range(6):
+        walks[:, j] = (walks[:, j] - walks[:, j].min()) / (walks[:, j].max() - walks[:, j].min())
+    return walks
+
+
+def test_columns_diffused_in_parts_are_those_diffused_at_once(monkeypatch: Any) -> None:
     with double() as view:
-        walks = Diffused(view.adjacency, 0.2, 8)
+        x = torch.rand(6, 7, generator=stream(0).torch())
+        whole = diffused(x, view.adjacency, 0.2, 10)
+        monkeypatch.setattr(mvgrl, "COLUMNS", 3)
+        assert torch.equal(diffused(x, view.adjacency, 0.2, 10), whole)
+
+
+def test_cut_walks_keep_large_entries_and_scale_columns(monkeypatch: Any) -> None:
+    monkeypatch.setattr(mvgrl, "COLUMNS", 4)
+    with double() as view:
+        found = CutWalks(view.adjacency, 0.2, 0.05).normalized(torch.eye(6))
+        torch.testing.assert_close(found, cut(0.05))
+        assert (found == 0).sum() > (pagerank() == 0).sum()
+
+
+@pytest.mark.parametrize("least", [0.0, 0.05])
+def test_its_gradient_is_that_of_the_product(least: float) -> None:
+    with double() as view:
+        walks = TwoViews.of_view(view, MVGRLConfig(terms=8, least=least)).walks
+        assert isinstance(walks, CutWalks if least else Diffused)
         x = torch.rand(6, 3, generator=stream(0).torch()).requires_grad_()
         assert torch.autograd.gradcheck(walks.normalized, (x,))
 
 
-def looped(net: MVGRL, x: Tensor, order: list[int]) -> Tensor:
-    near, far = normalized(adjacency()), pagerank()
+def looped(net: MVGRL, x: Tensor, far: Tensor, order: list[int]) -> Tensor:
+    near = normalized(adjacency())
 
     def encoded(a: Tensor, conv: GCNConv, rows: list[int], i: int) -> Tensor:
         h = sum(a[i, j] * (x[rows[j]] @ conv.lin.weight) for j in range(6)) + conv.bias
@@ -53,9 +86,12 @@ def looped(net: MVGRL, x: Tensor, order: list[int]) -> Tensor:
     return total / 24
 
 
-def test_the_loss_is_its_equation_and_falls() -> None:
+@pytest.mark.parametrize("least", [0.0, 0.05])
+def test_the_loss_is_its_equation_and_falls(least: float) -> None:
     with double() as view:
-        net = drawn(MVGRL(4, MVGRLConfig(dim=3, terms=60)))
+        config = MVGRLConfig(dim=3, terms=60, least=least)
+        net, both = drawn(MVGRL(4, config)), TwoViews.of_view(view, config)
         order = torch.randperm(6, generator=stream(1).torch()).tolist()
-        torch.testing.assert_close(net.loss(view, stream(1)), looped(net, view.x.dense(), order))
-        assert falls(net, view)
+        expected = looped(net, view.x.dense(), cut(least) if least else pagerank(), order)
+        torch.testing.assert_close(net.loss(both, stream(1)), expected)
+        assert falls(net, both)

@@ -1,8 +1,8 @@
 """Every other method, behind the contract that MaskGAE keeps.
 
-A baseline has the settings it was published with, written in its own file and stated in the
-record (``facts.recipe``); of a cell's settings only split, probe and ``training.max_steps``
-concern it. Those of :data:`CONFIGURED` have settings that can be set (``registry.py``).
+A baseline has the settings it was published with, written in its own file; of a cell's settings
+only split, probe and ``training.max_steps`` concern it. Those of :data:`CONFIGURED` can be set
+(``registry.py``).
 
 ================================  =======  =========================================
 ``gae vgae arga arvga``           both     graph autoencoders, PyG's modules
@@ -46,10 +46,8 @@ from maskgae.lab.methods import (
     sugrl,
     supervised,
 )
-from maskgae.lab.methods.autoencoders import Autoencoder
 from maskgae.lab.methods.loop import Recipe
 from maskgae.lab.methods.registry import Entry
-from maskgae.lab.methods.sage import EndToEndSAGE
 from maskgae.lab.methods.scorer import WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
 from maskgae.lab.methods.supervised import Maker, Supervised
@@ -59,14 +57,6 @@ from maskgae.training import MaskGAEMethod
 Factory = Callable[[Settings, str], Method]
 
 
-def _autoencoder(variational: bool, adversarial: bool) -> Factory:
-    def make(settings: Settings, device: str) -> Method:
-        recipe = autoencoders.RECIPE.within(settings.training.max_steps)
-        return Autoencoder(variational, adversarial, device, recipe=recipe)
-
-    return make
-
-
 def _supervised(stack: Maker, recipe: Recipe = supervised.RECIPE) -> Factory:
     def make(settings: Settings, device: str) -> Method:
         return Supervised(stack, device, recipe.within(settings.training.max_steps))
@@ -74,35 +64,28 @@ def _supervised(stack: Maker, recipe: Recipe = supervised.RECIPE) -> Factory:
     return make
 
 
-def _sage(settings: Settings, device: str) -> Method:
-    return EndToEndSAGE(device, recipe=sage.RECIPE.within(settings.training.max_steps))
-
-
 #: The methods with settings of their own.
 CONFIGURED: dict[str, Entry] = {
-    method.ENTRY.name: method.ENTRY
-    for method in (
-        dgi,
-        gmi,
-        grace,
-        gca,
-        mvgrl,
-        cca_ssg,
-        sugrl,
-        bgrl,
-        graphmae,
-        mgae,
-        seal,
+    entry.name: entry
+    for entry in (
+        *autoencoders.ENTRIES,
+        sage.ENTRY,
+        dgi.ENTRY,
+        gmi.ENTRY,
+        grace.ENTRY,
+        gca.ENTRY,
+        mvgrl.ENTRY,
+        cca_ssg.ENTRY,
+        sugrl.ENTRY,
+        bgrl.ENTRY,
+        graphmae.ENTRY,
+        mgae.ENTRY,
+        seal.ENTRY,
     )
 }
 
 #: Name -> how to make the method from a cell's settings and a device.
 BASELINES: dict[str, Factory] = {
-    "gae": _autoencoder(variational=False, adversarial=False),
-    "vgae": _autoencoder(variational=True, adversarial=False),
-    "arga": _autoencoder(variational=False, adversarial=True),
-    "arvga": _autoencoder(variational=True, adversarial=True),
-    "sage": _sage,
     "sgc": lambda settings, device: SGC(),
     "maskgae-frozen": lambda settings, device: WithScores(
         MaskGAEMethod(settings, device), anew=True

@@ -12,7 +12,9 @@ With a two-layer GCN :math:`f`, :math:`Z = f(X, A)` and :math:`p_{uv} = \sigma(z
 =========  ================================================================================
 
 Kipf and Welling (2016): hidden 32, dimension 16, Adam 0.01, 200 epochs, no dropout. Pan et al.
-(IJCAI 2018): the same widths, a discriminator 16-64-32-1 at rate 0.001.
+(IJCAI 2018): the same widths, a discriminator 16-64-32-1 at rate 0.001. Photo and Computers have no
+published settings; there the rate 0.01 leaves nothing of the embedding, and rate and widths were
+chosen on validation nodes (``maskgae tune``, :data:`DENSE`).
 
 Differences from the published code: the loss takes as many negative samples (non-edges) of the
 training graph as there are pairs, as PyG's does, rather than weighting all :math:`N^2`; they are
@@ -31,17 +33,31 @@ import torch
 from torch import Tensor, nn
 
 from maskgae.base.extras import need
+from maskgae.base.fields import setting
 from maskgae.base.rng import Stream, isolated_rng
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
 from maskgae.evaluation.method import OnEpoch, Validation
 from maskgae.lab.methods.layers import Stack, View, dot_logits
 from maskgae.lab.methods.loop import Loop, Recipe, link_judge
+from maskgae.lab.methods.registry import Entry
 from maskgae.lab.methods.vectors import FittedVectors, Untrained
 from maskgae.nn.convs import GCNConv
 
-RECIPE = Recipe(epochs=200, lr=0.01, patience=50, every=5)
 DISCRIMINATOR_RATE = 0.001
+#: Updates between two validations.
+EVERY = 5
+
+
+@dataclass(frozen=True)
+class AutoencoderConfig:
+    """The published settings of the citation graphs."""
+
+    hidden: int = setting(32, "width of the first layer", low=1)
+    dim: int = setting(16, "width of the embedding", low=1)
+    epochs: int = setting(200, "updates at most", low=1)
+    patience: int = setting(50, "updates without a better validation AUC; 0: never", low=0)
+    lr: float = setting(0.01, "learning rate of Adam", low=0, open_ends=True)
 
 
 class _InnerProduct(nn.Module):
@@ -74,10 +90,8 @@ class Autoencoder:
 
     variational: bool
     adversarial: bool
+    config: AutoencoderConfig = AutoencoderConfig()
     device: str = "cpu"
-    hidden: int = 32
-    dim: int = 16
-    recipe: Recipe = RECIPE
 
     def fit(
         self,
@@ -94,9 +108,11 @@ class Autoencoder:
             return dot_logits(model.encode(view), pairs)
 
         judge = link_judge(score, validation)
-        parameters = model.encoder.parameters()
-        loop = Loop(model, self.recipe, update, judge, on_epoch, parameters)
-        return FittedVectors(model.encode, loop.run(), self.device)
+        config, parameters = self.config, model.encoder.parameters()
+        recipe = Recipe(config.epochs, config.lr, patience=config.patience, every=EVERY)
+        loop = Loop(model, recipe, update, judge, on_epoch, parameters)
+        facts = loop.run()
+        return FittedVectors(lambda other: model.encode(View.of(other, self.device)), facts)
 
     def untrained(self, graph: Graph, stream: Stream) -> Untrained:
         """The encoder that a fit with the same stream starts from."""
@@ -110,13 +126,14 @@ class Autoencoder:
     def _model(self, in_channels: int, stream: Stream) -> Any:
         # Imported here since PyG takes seconds to load, and no other method needs it.
         pyg = need("torch_geometric.nn", "lab")
-        width = 2 * self.dim if self.variational else self.dim
-        stack = Stack([GCNConv(in_channels, self.hidden), GCNConv(self.hidden, width)], stream)
+        hidden, dim = self.config.hidden, self.config.dim
+        width = 2 * dim if self.variational else dim
+        stack = Stack([GCNConv(in_channels, hidden), GCNConv(hidden, width)], stream)
         encoder, decoder = _Gaussian(stack) if self.variational else stack, _InnerProduct()
         if not self.adversarial:
             return (pyg.VGAE if self.variational else pyg.GAE)(encoder, decoder)
         discriminator = nn.Sequential(
-            *(nn.Linear(self.dim, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 1))
+            *(nn.Linear(dim, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 1))
         )
         return (pyg.ARGVA if self.variational else pyg.ARGA)(encoder, discriminator, decoder)
 
@@ -151,3 +168,21 @@ def _opponent(discriminator: nn.Module) -> Callable[[Tensor], None]:
         optimizer.step()
 
     return oppose
+
+
+def _entry(name: str, variational: bool, adversarial: bool) -> Entry:
+    def make(config: AutoencoderConfig, device: str) -> Autoencoder:
+        return Autoencoder(variational, adversarial, config, device)
+
+    return Entry(name, AutoencoderConfig, make, {"Photo": DENSE, "Computers": DENSE})
+
+
+#: Where the features are dense and so are the edges.
+DENSE = {"hidden": 512, "dim": 256, "lr": 0.001}
+
+ENTRIES = (
+    _entry("gae", variational=False, adversarial=False),
+    _entry("vgae", variational=True, adversarial=False),
+    _entry("arga", variational=False, adversarial=True),
+    _entry("arvga", variational=True, adversarial=True),
+)

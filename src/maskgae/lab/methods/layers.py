@@ -13,7 +13,7 @@ sparse features as they are; a PyG layer would make them dense.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,16 +40,17 @@ class View:
     adjacency: Adjacency
 
     @classmethod
-    def of(cls, graph: Graph, device: str) -> View:
+    def of(cls, graph: Graph, device: str, *, normalize: bool = False) -> View:
+        """The graph, where asked with each row of features divided by its sum."""
         if graph.features is None:
             raise InputError(f"{graph.name} has no features, which every baseline starts from")
-        return cls(graph.features.to(device), Adjacency.of(graph).to(device))
+        x = unit_sums(graph.features) if normalize else graph.features
+        return cls(x.to(device), Adjacency.of(graph).to(device))
 
     @classmethod
     def normalized(cls, graph: Graph, device: str) -> View:
         """The graph with each row of features divided by its sum, as bags of words are given."""
-        view = cls.of(graph, device)
-        return replace(view, x=unit_sums(view.x).to(device))
+        return cls.of(graph, device, normalize=True)
 
 
 def unit_sums(x: Features) -> Features:

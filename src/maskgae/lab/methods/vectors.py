@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from maskgae.data.graph import Graph
-from maskgae.lab.methods.layers import View
 from maskgae.nn.decoders import Dot
 from maskgae.training.logits import PairLogits
 
@@ -22,16 +21,14 @@ class FittedVectors:
     Args:
         encode: the embeddings of a graph's nodes, without dropout.
         facts: how it was trained.
-        device: where it lives.
     """
 
-    encode: Callable[[View], Tensor]
+    encode: Callable[[Graph], Tensor]
     facts: Mapping[str, Any]
-    device: str
 
     @torch.no_grad()
     def embed(self, graph: Graph) -> Tensor:
-        return self.encode(View.of(graph, self.device))
+        return self.encode(graph)
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         return self.on(graph).pairs(pairs)
