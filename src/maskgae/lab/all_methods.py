@@ -56,6 +56,9 @@ RANDOM_SPLITS = 20
 CHECKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("grace", {"grace.sample": 512}),
     ("gca", {"gca.sample": 512}),
+    ("gmi", {"gmi.sample": 512}),
+    ("mvgrl", {"mvgrl.epochs": 300}),
+    ("bgrl", {"bgrl.epochs": 600}),
     ("graphmae", {"graphmae.epochs": 400}),
 )
 
@@ -69,10 +72,10 @@ CUTS: dict[str, dict[str, str]] = {
         "dblp": "600 of 10,000 updates",
     },
     "grace": {
-        "PubMed": "800 of 1,500 epochs, 2,048 nodes contrasted",
-        "Photo": "1,000 of 2,000 epochs, 2,048 nodes contrasted",
-        "Computers": "1,000 of 2,000 epochs, 2,048 nodes contrasted",
-        "dblp": "2,048 nodes contrasted",
+        "PubMed": "800 of 1,500 epochs, 1,024 nodes contrasted",
+        "Photo": "1,000 of 2,000 epochs, 1,024 nodes contrasted",
+        "Computers": "1,000 of 2,000 epochs, 1,024 nodes contrasted",
+        "dblp": "1,024 nodes contrasted",
     },
     "gmi": {
         "PubMed": "400 of 550 epochs, 2,048 nodes paired",

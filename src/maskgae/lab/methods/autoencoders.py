@@ -18,8 +18,8 @@ chosen on validation nodes (``maskgae tune``, :data:`DENSE`).
 
 Differences from the published code: the loss takes as many negative samples (non-edges) of the
 training graph as there are pairs, as PyG's does, rather than weighting all :math:`N^2`; they are
-ours, since PyG's sampler draws from Python's global generator and may return too few; the epoch is
-chosen on validation AUC. What PyG draws itself (the reparametrisation, the discriminator) it
+ours, since PyG's sampler draws from Python's global generator and may return too few; of all epochs
+the one with the best validation AUC is kept, not the last. What PyG draws itself (the reparametrisation, the discriminator) it
 draws inside :func:`~maskgae.base.rng.isolated_rng`.
 """
 
@@ -56,7 +56,9 @@ class AutoencoderConfig:
     hidden: int = setting(32, "width of the first layer", low=1)
     dim: int = setting(16, "width of the embedding", low=1)
     epochs: int = setting(200, "updates at most", low=1)
-    patience: int = setting(50, "updates without a better validation AUC; 0: never", low=0)
+    patience: int = setting(
+        0, "stop after this many updates without a better validation AUC; 0: never", low=0
+    )
     lr: float = setting(0.01, "learning rate of Adam", low=0, open_ends=True)
 
 

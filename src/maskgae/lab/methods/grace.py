@@ -125,18 +125,18 @@ BY_DATASET: Mapping[str, Mapping[str, Any]] = {
         **{"edges_1": 0.2, "edges_2": 0.0, "columns_1": 0.3, "columns_2": 0.2},
     },
     "PubMed": {
-        **{"dim": 256, "projection": 256, "lr": 1e-3, "tau": 0.7, "epochs": 800, "sample": 2048},
+        **{"dim": 256, "projection": 256, "lr": 1e-3, "tau": 0.7, "epochs": 800, "sample": 1024},
         **{"edges_1": 0.4, "edges_2": 0.1, "columns_1": 0.0, "columns_2": 0.2},
     },
     "Photo": {
-        **{"dim": 256, "projection": 64, "lr": 0.01, "tau": 0.3, "epochs": 1000, "sample": 2048},
+        **{"dim": 256, "projection": 64, "lr": 0.01, "tau": 0.3, "epochs": 1000, "sample": 1024},
         **{"edges_1": 0.3, "edges_2": 0.5, "columns_1": 0.1, "columns_2": 0.1},
     },
     "Computers": {
-        **{"activation": "rrelu", "lr": 0.01, "tau": 0.2, "epochs": 1000, "sample": 2048},
+        **{"activation": "rrelu", "lr": 0.01, "tau": 0.2, "epochs": 1000, "sample": 1024},
         **{"edges_1": 0.6, "edges_2": 0.3, "columns_1": 0.2, "columns_2": 0.3},
     },
-    "dblp": {"sample": 2048},
+    "dblp": {"sample": 1024},
 }
 
 ENTRY = Entry(

@@ -42,7 +42,9 @@ class SAGEConfig:
         "raw", "raw: as they are; unit: each row divided by its sum", choices=("raw", "unit")
     )
     epochs: int = setting(300, "updates at most", low=1)
-    patience: int = setting(50, "updates without a better validation AUC; 0: never", low=0)
+    patience: int = setting(
+        50, "stop after this many updates without a better validation AUC; 0: never", low=0
+    )
     lr: float = setting(0.01, "learning rate of Adam", low=0, open_ends=True)
 
 
