@@ -70,3 +70,21 @@ def elu_gradient(flowing: Any, out: Any, scale: float, drops: bool) -> None:
         y = out[entry]
         slope = min(y, zero) + factor
         flowing[entry] = zero if drops and y == zero else flowing[entry] * slope
+
+
+@compiled
+def prelu_gradient(x: Any, flowing: Any, slope: Any, back: Any, share: Any) -> None:
+    """Takes a gradient back through a PReLU: to its input, and each entry's share of the slope's.
+
+    Args:
+        x: what was activated, ``[n]``.
+        flowing: the gradient of what came out of it, ``[n]``.
+        slope: of negative entries.
+        back: filled with the gradient of the input, ``[n]``.
+        share: filled with what each entry adds to the gradient of the slope, ``[n]``.
+    """
+    zero = np.float32(0)
+    for entry in range(x.size):
+        above = x[entry] > zero
+        back[entry] = flowing[entry] if above else slope * flowing[entry]
+        share[entry] = zero if above else x[entry] * flowing[entry]

@@ -19,8 +19,8 @@ chosen on validation nodes (``maskgae tune``, :data:`DENSE`).
 Differences from the published code: the loss takes as many negative samples (non-edges) of the
 training graph as there are pairs, as PyG's does, rather than weighting all :math:`N^2`; they are
 ours, since PyG's sampler draws from Python's global generator and may return too few; of all epochs
-the one with the best validation AUC is kept, not the last. What PyG draws itself (the reparametrisation, the discriminator) it
-draws inside :func:`~maskgae.base.rng.isolated_rng`.
+the one with the best validation AUC is kept, not the last. What PyG draws itself (the
+reparametrisation, the discriminator) it draws inside :func:`~maskgae.base.rng.isolated_rng`.
 """
 
 from __future__ import annotations

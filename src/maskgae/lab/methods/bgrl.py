@@ -54,6 +54,7 @@ from maskgae.lab.methods.augment import drop_edges, mask_columns
 from maskgae.lab.methods.layers import View
 from maskgae.lab.methods.pretraining import Pretext, Pretrained, reset
 from maskgae.lab.methods.registry import Entry
+from maskgae.nn.activations import PReLU
 from maskgae.nn.convs import GCNConv
 from maskgae.nn.linear import Linear
 
@@ -92,7 +93,7 @@ class Predictor(nn.Module):
 
     def __init__(self, dim: int, hidden: int) -> None:
         super().__init__()
-        self.first, self.activation = Linear(dim, hidden), nn.PReLU()
+        self.first, self.activation = Linear(dim, hidden), PReLU()
         self.second = Linear(hidden, dim)
 
     def reset_parameters(self, generator: torch.Generator) -> None:
@@ -114,7 +115,7 @@ class Encoder(nn.Module):
             [GCNConv(in_channels, config.hidden), GCNConv(config.hidden, config.dim)]
         )
         self.norms = nn.ModuleList(nn.BatchNorm1d(width, momentum=MOMENTUM) for width in widths)
-        self.activations = nn.ModuleList(nn.PReLU() for _ in widths)
+        self.activations = nn.ModuleList(PReLU() for _ in widths)
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         for part in self.children():

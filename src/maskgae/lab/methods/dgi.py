@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from maskgae.base.fields import setting
 from maskgae.base.rng import Stream
@@ -33,6 +33,7 @@ from maskgae.lab.methods.contrast import Bilinear, discrimination
 from maskgae.lab.methods.layers import View
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
+from maskgae.nn.activations import PReLU
 from maskgae.nn.convs import GCNConv
 
 
@@ -54,7 +55,7 @@ class DGI(Pretext):
 
     def __init__(self, in_channels: int, config: DGIConfig) -> None:
         super().__init__()
-        self.conv, self.activation = GCNConv(in_channels, config.dim), nn.PReLU()
+        self.conv, self.activation = GCNConv(in_channels, config.dim), PReLU()
         self.score = Bilinear(config.dim, config.dim)
 
     def encode(self, view: View) -> Tensor:

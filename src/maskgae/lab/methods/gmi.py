@@ -50,6 +50,7 @@ from maskgae.lab.methods.contrast import BLOCK_NUMBERS, Bilinear
 from maskgae.lab.methods.layers import View, dot_logits
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
+from maskgae.nn.activations import PReLU
 from maskgae.nn.convs import GCNConv
 from maskgae.nn.entries import EntryProducts
 
@@ -86,10 +87,10 @@ class GMI(Pretext):
     def __init__(self, in_channels: int, config: GMIConfig) -> None:
         super().__init__()
         rest = range(config.layers - 1)
-        self.first, self.activation = GCNConv(in_channels, config.dim), nn.PReLU()
+        self.first, self.activation = GCNConv(in_channels, config.dim), PReLU()
         self.rest = nn.ModuleList(GCNConv(config.dim, config.dim) for _ in rest)
-        self.rest_activations = nn.ModuleList(nn.PReLU() for _ in rest)
-        self.around_activation = nn.PReLU()
+        self.rest_activations = nn.ModuleList(PReLU() for _ in rest)
+        self.around_activation = PReLU()
         self.features = Bilinear(in_channels, config.dim)
         self.neighbours = Bilinear(config.dim, config.dim)
         self.config = config

@@ -43,6 +43,7 @@ from maskgae.lab.methods.contrast import Projector, nt_xent
 from maskgae.lab.methods.layers import View
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
+from maskgae.nn.activations import PReLU
 from maskgae.nn.convs import GCNConv
 
 #: A chance for all edges or columns, or one for each.
@@ -50,7 +51,7 @@ Chance = float | Tensor
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
-    "prelu": nn.PReLU,
+    "prelu": PReLU,
     "rrelu": lambda: nn.LeakyReLU(11 / 48),
     "elu": nn.ELU,
 }

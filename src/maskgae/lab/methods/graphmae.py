@@ -46,6 +46,7 @@ from maskgae.data.features import DenseFeatures
 from maskgae.lab.methods.layers import AttentionDropout, View
 from maskgae.lab.methods.pretraining import Pretext, Pretrained, reset
 from maskgae.lab.methods.registry import Entry
+from maskgae.nn.activations import PReLU
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import GATConv
 from maskgae.nn.linear import Linear
@@ -118,7 +119,7 @@ class GraphMAE(Pretext):
         width, each = view.x.num_columns, config.dim // config.heads
         widths = [width] + [config.dim] * (config.layers - 1)
         self.convs = nn.ModuleList(GATConv(inner, each, config.heads) for inner in widths)
-        self.activations = nn.ModuleList(nn.PReLU() for _ in widths)
+        self.activations = nn.ModuleList(PReLU() for _ in widths)
         self.bridge = Linear(config.dim, config.dim, bias=False)
         self.decoder = GATConv(config.dim, width)
         self.token = nn.Parameter(torch.zeros(1, width))

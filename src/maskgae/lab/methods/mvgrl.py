@@ -44,7 +44,7 @@ from typing import Any
 
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from maskgae.base.fields import setting
 from maskgae.base.rng import Stream
@@ -55,6 +55,7 @@ from maskgae.lab.methods.contrast import Bilinear, discrimination
 from maskgae.lab.methods.layers import View
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
+from maskgae.nn.activations import PReLU
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import GCNConv
 
@@ -202,7 +203,7 @@ class MVGRL(Pretext):
     def __init__(self, in_channels: int, config: MVGRLConfig) -> None:
         super().__init__()
         self.near, self.far = (GCNConv(in_channels, config.dim) for _ in range(2))
-        self.near_activation, self.far_activation = nn.PReLU(), nn.PReLU()
+        self.near_activation, self.far_activation = PReLU(), PReLU()
         self.score = Bilinear(config.dim, config.dim)
 
     def encode(self, view: View) -> Tensor:
