@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,17 @@ def test_the_later_of_two_lines_counts(tmp_path: Path) -> None:
         kept.save(CELL, run)
     record = kept.record(CELL, [0, 1, 2])
     assert record is not None and record["metrics"]["auc"]["values"] == [0.3, 0.2]
+
+
+def test_what_an_older_run_lacks_is_left_out_of_the_record(tmp_path: Path) -> None:
+    kept, newer = Records(tmp_path), outcome(0)
+    rows = {"row": {"auc": 0.25, "mrr": 0.1}, "newer row": {"auc": 0.2}}
+    kept.save(CELL, replace(newer, metrics={"auc": 0.5, "mrr": 0.3}, sanity=rows))
+    kept.save(CELL, outcome(1))
+    record = kept.record(CELL, [0, 1])
+    assert record is not None
+    assert list(record["metrics"]) == ["auc"] == list(record["sanity"]["row"])
+    assert list(record["sanity"]) == ["row"]
 
 
 def test_a_torn_last_line_is_a_run_that_is_missing(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ def make_record(
         "seeds": [one.seed for one in outcomes],
         "metrics": _summaries([one.metrics for one in outcomes]),
         "sanity": {
-            row: _summaries([one.sanity[row] for one in outcomes]) for row in outcomes[0].sanity
+            row: _summaries([one.sanity[row] for one in outcomes])
+            for row in _shared([one.sanity for one in outcomes])
         },
         "audit": _means([one.audit for one in outcomes]),
         "facts": _means([one.facts for one in outcomes]),
@@ -91,7 +92,12 @@ def link_protocol(settings: Settings, holdout: bool = True) -> dict[str, Any]:
 
 
 def _summaries(rows: Sequence[Any]) -> dict[str, Any]:
-    return {name: summary([row[name] for row in rows]) for name in rows[0]}
+    return {name: summary([row[name] for row in rows]) for name in _shared(rows)}
+
+
+def _shared(rows: Sequence[Any]) -> list[str]:
+    """The names that all runs have: those kept by an older version may lack a newer one."""
+    return [name for name in rows[0] if all(name in row for row in rows)]
 
 
 def _agreed(values: Sequence[Any]) -> Any:
