@@ -5,7 +5,8 @@ decoder and cross-entropy on logits, :math:`\log(1 + e^{-s_{uv}})` over the trai
 :math:`\log(1 + e^{s_{uv}})` over as many negative samples (non-edges). Nothing is masked: the
 pairs to predict are the message-passing edges. Widths are MaskGAE's, 128 and 64, with dropout 0.5
 and Adam 0.01. On Photo and Computers, whose rows have hundreds of ones, features are divided by
-their sum: as they are, nothing of the embedding is left after some updates.
+their sum, as Photo's validation nodes ask for (``maskgae tune``, three seeds): as they are, nothing
+of the embedding is left after some updates.
 """
 
 from __future__ import annotations
