@@ -13,8 +13,8 @@ With a two-layer GCN :math:`f`, :math:`Z = f(X, A)` and :math:`p_{uv} = \sigma(z
 
 Kipf and Welling (2016): hidden 32, dimension 16, Adam 0.01, 200 epochs, no dropout. Pan et al.
 (IJCAI 2018): the same widths, a discriminator 16-64-32-1 at rate 0.001. Photo and Computers have no
-published settings; there the rate 0.01 leaves nothing of the embedding, and rate and widths are those
-that GAE did best with on Photo's validation nodes (``maskgae tune``, three seeds).
+published settings; there the rate 0.01 leaves nothing of the embedding, and rate and widths are
+those that GAE did best with on Photo's validation nodes (``maskgae tune``, three seeds).
 
 Differences from the published code: the loss takes as many negative samples (non-edges) of the
 training graph as there are pairs, as PyG's does, rather than weighting all :math:`N^2`; they are
