@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from maskgae.base.errors import RunError
 from maskgae.base.rng import stream
 from maskgae.data import Graph
-from maskgae.lab.methods.autoencoders import Autoencoder
+from maskgae.lab.methods.autoencoders import Autoencoder, AutoencoderConfig
 from maskgae.lab.methods.layers import AttentionDropout, Dense, Stack, View
 from maskgae.lab.methods.loop import Figure, Loop, Recipe
 from maskgae.lab.methods.scorer import FittedScorer, WithScores, as_scorer
@@ -112,7 +112,8 @@ def test_attention_is_dropped_or_scaled_up() -> None:
 
 
 def test_the_variational_encoder_gives_its_means_when_it_is_done() -> None:
-    fitted = Autoencoder(True, False, recipe=Recipe(3, lr=0.01)).fit(PATH, None, stream(0))
+    config = AutoencoderConfig(epochs=3)
+    fitted = Autoencoder(True, False, config).fit(PATH, None, stream(0))
     assert fitted.embed(PATH).shape == (4, 16)
     assert torch.equal(fitted.embed(PATH), fitted.embed(PATH))
 
