@@ -96,3 +96,14 @@ def test_a_cut_is_compared_on_the_seeds_that_both_have(records: Records) -> None
                 records.save(row.cell, node_run(seed, 0.80 if check else 0.81))
     (line,) = method_blocks(rows, records)["methods checks"].splitlines()[2:]
     assert line == "| grace, `grace.sample=512` | 1 | 81.00 | 80.00 | -1.00 |"
+
+
+def test_what_lies_outside_the_range_of_others_is_bold(records: Records) -> None:
+    (inside,), (outside,) = rows_of("node", "dgi"), rows_of("node", "gmi")
+    records.save(inside.cell, node_run(200, 0.8204))
+    records.save(outside.cell, node_run(200, 0.79))
+    table = method_blocks([inside, outside], records)["methods ranges"].splitlines()
+    assert table[2:] == [
+        "| dgi | 82.0 (1) | 81 to 82.5 |  |  |",
+        "| gmi | **79.0 (1)** | 80.5 to 83 |  |  |",
+    ]
