@@ -24,7 +24,8 @@ settings and take Cora's.
 \                               published code                here
 ==============================  ============================  ==================================
 :math:`S`                       an inverse, ``[N, N]``        never made: products with it by
-                                                              ``terms`` Chebyshev iterations
+                                                              ``terms`` Chebyshev iterations;
+                                                              on CiteSeer its large entries
 least entry of CiteSeer's       of four, the one that keeps   0.01
 :math:`S`                       about as many as there are
                                 edges

@@ -15,8 +15,8 @@ from maskgae.training.logits import PairLogits
 
 
 @dataclass(frozen=True)
-class FittedVectors:
-    """A trained encoder with an inner-product decoder.
+class FittedEmbedding:
+    """A trained encoder that only embeds: links are scored by the scorer of frozen embeddings.
 
     Args:
         encode: the embeddings of a graph's nodes, without dropout.
@@ -29,6 +29,11 @@ class FittedVectors:
     @torch.no_grad()
     def embed(self, graph: Graph) -> Tensor:
         return self.encode(graph)
+
+
+@dataclass(frozen=True)
+class FittedVectors(FittedEmbedding):
+    """A trained encoder with an inner-product decoder."""
 
     def score(self, graph: Graph, pairs: Tensor) -> Tensor:
         return self.on(graph).pairs(pairs)
@@ -51,15 +56,3 @@ class Untrained:
     def embed(self, graph: Graph, nodes: Tensor | None = None) -> Tensor:
         z = self.encode(graph)
         return z if nodes is None else z[nodes]
-
-
-@dataclass(frozen=True)
-class FittedEmbedding:
-    """A trained encoder that only embeds: links are scored by the scorer of frozen embeddings."""
-
-    encode: Callable[[Graph], Tensor]
-    facts: Mapping[str, Any]
-
-    @torch.no_grad()
-    def embed(self, graph: Graph) -> Tensor:
-        return self.encode(graph)
