@@ -122,25 +122,22 @@ def _best_rule_line(dataset: str, record: Record) -> list[str]:
 def _ranges(found: Found) -> str:
     """Each method beside what re-runs elsewhere reach; bold where it lies outside."""
     places = ("Cora", "CiteSeer")
-    lines: dict[str, list[str]] = {}
-    for dataset in places:
-        for row, record in found:
-            ends = expected(row.cell.method).get(dataset)
-            metric = "auc" if row.cell.method in LINKS_FIRST else "accuracy"
-            if (
-                ends is None
-                or row.cell.dataset != dataset
-                or row.table != f"methods {TASK[metric]}"
-            ):
-                continue
+    cells: dict[str, dict[str, list[str]]] = {}
+    for row, record in found:
+        method, dataset = row.cell.method, row.cell.dataset
+        metric = "auc" if method in LINKS_FIRST else "accuracy"
+        ends = expected(method).get(dataset)
+        if ends is not None and row.table == f"methods {TASK[metric]}":
             mean = float(record["metrics"][metric]["mean"])
             text = f"{100 * mean:.1f} ({len(record['seeds'])})"
-            inside = ends[0] <= round(mean, 3) <= ends[1]
-            line = lines.setdefault(row.cell.method, [row.cell.method, *[""] * 4])
-            line[1 + 2 * places.index(dataset)] = text if inside else f"**{text}**"
-            line[2 + 2 * places.index(dataset)] = f"{100 * ends[0]:g} to {100 * ends[1]:g}"
-    header = ["", *(cell for dataset in places for cell in (f"{dataset} (seeds)", "elsewhere"))]
-    return markdown_table(header, [lines[name] for name in sorted(lines)])
+            own = text if ends[0] <= round(mean, 3) <= ends[1] else f"**{text}**"
+            cells.setdefault(method, {})[dataset] = [own, f"{100 * ends[0]:g} to {100 * ends[1]:g}"]
+    header = ["", *(cell for place in places for cell in (f"{place} (seeds)", "elsewhere"))]
+    lines = [
+        [method, *(cell for place in places for cell in cells[method].get(place, ["", ""]))]
+        for method in sorted(cells)
+    ]
+    return markdown_table(header, lines)
 
 
 def _checks(found: Found) -> str:
