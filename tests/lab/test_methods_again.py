@@ -1,4 +1,7 @@
-"""Runs of the table of all methods that were deleted come back to the same bits."""
+"""Runs of the table of all methods that were deleted come back: here to the same bits.
+
+On the processor and with the versions that a kept record names they come back to its bits, too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from maskgae.datasets.registry import is_available
-from maskgae.evaluation.outcome import versions
+from maskgae.evaluation.outcome import Outcome
 from maskgae.lab import Records, run_missing
 from maskgae.lab.all_methods import method_rows
 from maskgae.lab.cell import Cell
@@ -17,6 +20,8 @@ RESULTS = Path(__file__).parents[2] / "results"
 #: Task, dataset and method of what is deleted; all are of seed 200.
 DELETED = (("node", "Cora", "gae"), ("link", "Cora", "vgae"), ("node", "CiteSeer", "mvgrl"))
 SEED = 200
+#: As far apart as the last digits of a product, which differ between processors, take a run.
+APART = 0.05
 
 
 def cells() -> list[Cell]:
@@ -39,18 +44,26 @@ def without(source: Path, target: Path, cell: Cell) -> None:
     not (is_available("Cora") and is_available("CiteSeer")), reason="not on this machine"
 )
 def test_three_deleted_runs_come_back_to_the_same_bits(tmp_path: Path) -> None:
-    kept, again = Records(RESULTS), Records(tmp_path)
-    before = [kept.load(cell, SEED) for cell in cells()]
-    if any(run is not None and run.versions != versions() for run in before):
-        pytest.skip("bits are promised for the versions that the records name")
+    first, second = (brought_back(tmp_path / name) for name in ("first", "second"))
+    for cell, once, twice in zip(cells(), first, second, strict=True):
+        assert (once.metrics, once.sanity) == (twice.metrics, twice.sanity)
+        kept = Records(RESULTS).load(cell, SEED)
+        assert kept is not None
+        if kept.versions == once.versions:
+            assert once.metrics == kept.metrics
+            # A rule that is newer than the record stands beside those that it has.
+            assert {name: once.sanity[name] for name in kept.sanity} == kept.sanity
+        else:
+            assert once.metrics == pytest.approx(dict(kept.metrics), abs=APART)
+
+
+def brought_back(folder: Path) -> list[Outcome]:
+    """What becomes of the three in a copy of the records without them."""
+    kept, again = Records(RESULTS), Records(folder)
     for cell in cells():
         place = cell.task, cell.dataset
         without(kept.path(*place), again.path(*place), cell)
     tasks = [(cell, seed) for cell in cells() for seed in (SEED, SEED + 1)]
     assert list(run_missing(tasks, again)) == [(cell, SEED) for cell in cells()]
-    for cell, run in zip(cells(), before, strict=True):
-        found = again.load(cell, SEED)
-        assert run is not None and found is not None
-        assert found.metrics == run.metrics
-        # A rule that is newer than the record stands beside those that it has.
-        assert {name: found.sanity[name] for name in run.sanity} == run.sanity
+    found = [again.load(cell, SEED) for cell in cells()]
+    return [run for run in found if run is not None]

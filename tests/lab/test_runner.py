@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from maskgae.base.errors import InputError
 from maskgae.base.settings import Settings
 from maskgae.datasets.generated import generate
-from maskgae.evaluation.outcome import forget_peak, peak_rss_mb
+from maskgae.evaluation.outcome import forget_peak, peak_rss_mb, processor
 from maskgae.lab import Cell, Outcome, Records, cell_record, evaluate, make_cell, run_missing
 from maskgae.run import fit
 
@@ -140,6 +141,19 @@ def test_a_record_tells_where_its_runs_were_made() -> None:
     runs = [Outcome(0, {}, {}, {}, {}, TIMES, 0.0, {"torch": v}, 1) for v in versions]
     record = cell_record(quick_cell(), runs)
     assert record["versions"] == {"torch": ["1", "2"]} and record["threads"] == 1
+
+
+def test_a_record_of_runs_from_before_the_processor_was_kept_has_what_all_of_them_name() -> None:
+    here = {"torch": "1", "processor": processor()}
+    runs = [
+        Outcome(n, {}, {}, {}, {}, TIMES, 0.0, v, 1) for n, v in enumerate([here, {"torch": "1"}])
+    ]
+    assert cell_record(quick_cell(), runs)["versions"] == {"torch": "1"}
+
+
+def test_a_run_names_the_instructions_that_its_digits_come_from() -> None:
+    named = Outcome(0, {}, {}, {}).versions["processor"]
+    assert named == processor() and named.endswith(torch.backends.cpu.get_cpu_capability())
 
 
 def test_a_protocol_says_what_was_done() -> None:

@@ -28,6 +28,25 @@ def versions() -> dict[str, str]:
     return found
 
 
+def processor() -> str:
+    """Which kind of processor this is: libraries choose their instructions, and so digits, by it.
+
+    Maker, family and model where the system tells them, and the instructions that torch uses.
+    """
+    found = {"vendor_id": platform.machine(), "cpu family": "", "model": ""}
+    with suppress(OSError):  # elsewhere than on Linux
+        lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
+        told = {name.strip(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+        found = {name: told.get(name, value) for name, value in found.items()}
+    words = (*found.values(), torch.backends.cpu.get_cpu_capability())
+    return " ".join(word for word in words if word)
+
+
+def made_with() -> dict[str, str]:
+    """What a result has its last digits from: :func:`versions` and :func:`processor`."""
+    return versions() | {"processor": processor()}
+
+
 def peak_rss_mb() -> float:
     """The largest resident memory of this process since :func:`forget_peak`, in MiB."""
     return round(_peak_kib() / 1024, 1)
@@ -64,7 +83,7 @@ class Outcome:
     facts: Mapping[str, Any] = field(default_factory=dict)
     time_s: Mapping[str, float] = field(default_factory=dict)
     peak_rss_mb: float = field(default_factory=peak_rss_mb)
-    versions: Mapping[str, str] = field(default_factory=versions)
+    versions: Mapping[str, str] = field(default_factory=made_with)
     threads: int = field(default_factory=torch.get_num_threads)
 
 

@@ -108,9 +108,9 @@ def _agreed(values: Sequence[Any]) -> Any:
 def _means(rows: Sequence[Any]) -> dict[str, Any]:
     """What all runs agree on is kept; other numbers are averaged, and what is none is listed."""
     result: dict[str, Any] = {}
-    for key, first in rows[0].items():
+    for key in _shared(rows):
         found = _agreed([row[key] for row in rows])
-        averaged = isinstance(found, list) and isinstance(first, int | float)
+        averaged = isinstance(found, list) and isinstance(rows[0][key], int | float)
         result[key] = fmean(found) if averaged else found
     return result
 

@@ -21,7 +21,7 @@ from maskgae.base.files import make_folder
 from maskgae.base.settings import KEYS, Settings
 from maskgae.base.settings_text import interval
 from maskgae.base.tensors import read_tensors, write_tensors
-from maskgae.evaluation.outcome import versions
+from maskgae.evaluation.outcome import made_with
 from maskgae.training.state import Snapshot
 
 
@@ -48,7 +48,7 @@ class Checkpoints:
         self.folder, self.resume, self.stop, self.notice = folder, resume, stop, notice
         self.epochs, self.seconds = interval(every)
         self.identity: Mapping[str, Any] = {}
-        self.versions = versions()
+        self.versions = made_with()
         self._kept: list[Path] = []
         self._saved = time.monotonic()
 
@@ -148,10 +148,10 @@ def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path)
 
 
 def _others(found: Any, now: Mapping[str, str]) -> str:
-    """A remark on the software that wrote a checkpoint, where it was another."""
+    """A remark on the software or processor that wrote a checkpoint, where it was another."""
     if not isinstance(found, dict) or found == now:
         return ""
-    other = [f"{key} {str(found.get(key))[:20]}" for key in now if found.get(key) != now[key]]
+    other = [f"{key} {str(found[key])[:40]}" for key in now if found.get(key, now[key]) != now[key]]
     return f", which {', '.join(other)} wrote: the last digits may differ" if other else ""
 
 
