@@ -7,6 +7,7 @@ from torch import Tensor
 
 from maskgae.data import CSR, Graph
 from maskgae.nn import Adjacency, entries
+from maskgae.nn.attention import weighted_sum
 
 # A path 0 - 1 - 2 and node 3 on its own.
 PATH = Graph.from_edges([(0, 1), (1, 2)], 4, weights=[2.0, 3.0])
@@ -53,8 +54,8 @@ def test_the_visible_part_equals_the_graph_built_from_it(weights: bool, share: f
     assert ours.csr.indices.equal(built.csr.indices)
     assert ours.degrees.equal(built.degrees)
     assert dense(ours.csr).equal(dense(built.csr))
-    assert ours._order().equal(ours.csr.transpose_order())
-    assert built._order().equal(built.csr.transpose_order())
+    assert ours.order().equal(ours.csr.transpose_order())
+    assert built.order().equal(built.csr.transpose_order())
 
 
 def test_a_square_matrix_is_its_own_transpose() -> None:
@@ -91,7 +92,28 @@ def test_weighted_sums_have_the_right_gradient(rows: int, monkeypatch: pytest.Mo
     weights = torch.rand(
         ours.csr.num_entries, 2, dtype=torch.float64, generator=generator, requires_grad=True
     )
-    assert torch.autograd.gradcheck(ours.weighted_sum, (x, weights))
+    own = torch.rand(rows, 2, dtype=torch.float64, generator=generator, requires_grad=True)
+    assert torch.autograd.gradcheck(
+        lambda *tensors: weighted_sum(*tensors, ours), (x, weights, own)
+    )
+
+
+@pytest.mark.parametrize("rows", [32, 10])
+def test_compiled_weighted_sums_are_those_of_torch(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = chunk(Adjacency.of(random_graph(False)), rows)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(32, 2, 3, generator=generator, requires_grad=True)
+    weights = torch.rand(ours.csr.num_entries, 2, generator=generator, requires_grad=True)
+    own = torch.rand(rows, 2, generator=generator, requires_grad=True)
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(entries, "MANY", many)
+        out = weighted_sum(x, weights, own, ours)
+        found.append((out, *torch.autograd.grad(out.square().sum(), (x, weights, own))))
+    for compiled, plain in zip(*found, strict=True):
+        torch.testing.assert_close(compiled, plain)
 
 
 @pytest.mark.parametrize("side", ["sources", "destinations"])
@@ -109,5 +131,6 @@ def test_rows_for_entries_have_the_right_gradient(side: str, rows: int) -> None:
 def test_a_weighted_sum_by_hand() -> None:
     # Entries: 0-1, 1-0, 1-2, 2-1.
     weights = torch.tensor([[1.0], [2.0], [3.0], [4.0]])
-    out = Adjacency.of(PATH).weighted_sum(X.view(4, 1, 1), weights)
-    assert out.flatten().tolist() == [10, 302, 40, 0]
+    own = torch.tensor([[5.0], [0.0], [0.0], [6.0]])
+    out = weighted_sum(X.view(4, 1, 1), weights, own, Adjacency.of(PATH))
+    assert out.flatten().tolist() == [15, 302, 40, 6000]

@@ -17,7 +17,6 @@ from torch import Tensor
 from maskgae.data.csr import CSR, SparseProduct, positions
 from maskgae.data.graph import Graph
 from maskgae.data.structure import Structure
-from maskgae.nn.entries import entry_products
 
 
 class Adjacency:
@@ -51,7 +50,7 @@ class Adjacency:
         self.degrees = degrees
         self.symmetric = symmetric
         self.scale = scale
-        self._order = transpose_order or csr.transpose_order
+        self.order = transpose_order or csr.transpose_order
 
     @classmethod
     def of(cls, graph: Graph, visible: Tensor | None = None) -> Adjacency:
@@ -92,7 +91,7 @@ class Adjacency:
         return Adjacency(moved, degrees, symmetric=self.symmetric, scale=scale)
 
     def transposed(self) -> CSR:
-        return self.csr if self.symmetric else self.csr.transposed(self._order())
+        return self.csr if self.symmetric else self.csr.transposed(self.order())
 
     def sum(self, x: Tensor) -> Tensor:
         r"""(Weighted) sum over neighbours, :math:`A X`: ``[n_src, d] -> [n_dst, d]``."""
@@ -127,7 +126,7 @@ class Adjacency:
     @cached_property
     def _transposed_weights(self) -> CSR:
         weighted = self.normalized_weights[0]
-        return weighted if self.symmetric else weighted.transposed(self._order())
+        return weighted if self.symmetric else weighted.transposed(self.order())
 
     @cached_property
     def normalized_weights(self) -> tuple[CSR, Tensor]:
@@ -142,16 +141,9 @@ class Adjacency:
         own = scale[: self.num_dst].square().unsqueeze(1)
         return CSR(csr.indptr, csr.indices, csr.num_columns, values), own
 
-    def weighted_sum(self, x: Tensor, weights: Tensor) -> Tensor:
-        r"""Sum over neighbours with a learnt weight for each entry and head.
-
-        Shapes:
-            - **x:** ``[n_src, heads, d]``
-            - **weights:** ``[entries, heads]``
-            - **output:** ``[n_dst, heads, d]``
-        """
-        out: Tensor = _WeightedSum.apply(x, weights, self)
-        return out
+    def attention(self, weights: Tensor) -> Tensor:
+        """What is left of the entries' shares of attention, ``[entries, heads]``: all of them."""
+        return weights
 
     def destinations(self, x: Tensor) -> Tensor:
         """The row of ``x`` that belongs to each entry's destination, ``[n_dst, ...]``."""
@@ -168,7 +160,7 @@ class Adjacency:
         return CSR(self.csr.indptr, torch.arange(count, device=self.csr.indptr.device), count)
 
     def _entries_of_sources(self) -> CSR:
-        order = self._order()
+        order = self.order()
         indptr = self.csr.indptr if self.symmetric else self.csr.transposed(order).indptr
         return CSR(indptr, order, self.csr.num_entries)
 
@@ -203,32 +195,6 @@ class _Pick(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         summed = ctx.entries().matmul(grad.flatten(1))
         return summed.view(-1, *grad.shape[1:]), None, None
-
-
-class _WeightedSum(torch.autograd.Function):
-    """Products head by head, so that no tensor of entries times width is ever made."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weights: Tensor, adjacency: Adjacency) -> Tensor:
-        ctx.save_for_backward(x, weights)
-        ctx.adjacency = adjacency
-        return _by_head(adjacency.csr, weights, x)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        x, weights = ctx.saved_tensors
-        adjacency: Adjacency = ctx.adjacency
-        order = adjacency._order()
-        grad_x = _by_head(adjacency.csr.transposed(order), weights[order], grad)
-        return grad_x, entry_products(grad, x, adjacency.csr), None
-
-
-def _by_head(csr: CSR, weights: Tensor, x: Tensor) -> Tensor:
-    heads = [
-        CSR(csr.indptr, csr.indices, csr.num_columns, weights[:, h].contiguous()).matmul(x[:, h])
-        for h in range(x.shape[1])
-    ]
-    return torch.stack(heads, dim=1)
 
 
 def _selected_reverse(structure: Structure, keep: Tensor) -> Tensor:

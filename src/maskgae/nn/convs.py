@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from maskgae.data.features import Features
 from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.attention import attend
 from maskgae.nn.linear import Linear, glorot
 
 NEGATIVE_SLOPE = 0.2
@@ -167,36 +168,14 @@ class GATConv(Conv):
         return self.lin.weight
 
     def aggregate(self, sent: Tensor, adjacency: Adjacency) -> Tensor:
-        # [n_src, heads, d]
-        h = sent.view(-1, self.heads, self.out_channels)
-        # [n_src, heads], [n_dst, heads]
-        src = (h * self.att_src).sum(-1)
-        dst = (h[: adjacency.num_dst] * self.att_dst).sum(-1)
+        vectors = torch.stack([self.att_src, self.att_dst], dim=-1)
+        # [n_src, heads * d] @ [heads * d, heads * 2]: one way through what was sent
+        logits = (sent @ torch.block_diag(*vectors)).view(-1, self.heads, 2)
+        src, dst = logits[..., 0], logits[: adjacency.num_dst, :, 1]
         joined = adjacency.sources(src) + adjacency.destinations(dst)
         entries = F.leaky_relu(joined, NEGATIVE_SLOPE)
         own = F.leaky_relu(src[: adjacency.num_dst] + dst, NEGATIVE_SLOPE)
-        return _attend(h, entries, own, adjacency)
-
-
-def _attend(h: Tensor, entries: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-    """Softmax over each node's neighbours and itself, then the weighted sum of their vectors.
-
-    Shapes:
-        - **h:** ``[n_src, heads, d]``
-        - **entries:** ``[entries, heads]`` logits; **own:** ``[n_dst, heads]`` logits of self-loops
-        - **output:** ``[n_dst, heads * d]``
-    """
-    # The largest logit of a row is subtracted for range only, so it carries no gradient.
-    rows = adjacency.csr.row_of_entry()
-    index = rows.unsqueeze(1).expand_as(entries)
-    top = own.detach().scatter_reduce(0, index, entries.detach(), "amax")
-    weights, own_weight = (entries - top[rows]).exp(), (own - top).exp()
-    if adjacency.scale is not None:
-        weights = weights * adjacency.scale[rows].unsqueeze(1)
-    total = own_weight.index_add(0, rows, weights)
-    mixed = adjacency.weighted_sum(h, weights)
-    mixed = mixed + own_weight.unsqueeze(-1) * h[: adjacency.num_dst]
-    return (mixed / total.unsqueeze(-1)).flatten(1)
+        return attend(sent.view(-1, self.heads, self.out_channels), entries, own, adjacency)
 
 
 CONVS: dict[str, type[Conv]] = {

@@ -25,6 +25,12 @@ MANY = 2**22
 CHUNK = 2**14
 
 
+def is_large(numbers: int, *tables: Tensor) -> bool:
+    """Whether a compiled loop takes these tables, and so many multiplications are worth it."""
+    fits = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in tables)
+    return fits and numbers >= MANY
+
+
 def entry_products(left: Tensor, right: Tensor, matrix: CSR) -> Tensor:
     """Inner products of each head at every entry, without a gradient.
 
@@ -39,10 +45,9 @@ def entry_products(left: Tensor, right: Tensor, matrix: CSR) -> Tensor:
     >>> entry_products(left, right, matrix).tolist()
     [[3.0], [3.0], [1.0]]
     """
-    fits = left.device.type == "cpu" and left.dtype == right.dtype == torch.float32
     rows, heads, width = matrix.row_of_entry(), left.shape[1], left.shape[2]
     out = left.new_empty(matrix.num_entries, heads)
-    if fits and out.numel() * width >= MANY:
+    if is_large(out.numel() * width, left, right):
         _compiled(left, right, rows, matrix.indices, out)
         return out
     for start in range(0, matrix.num_entries, CHUNK):

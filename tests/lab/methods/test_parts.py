@@ -15,6 +15,7 @@ from maskgae.lab.methods.loop import Figure, Loop, Recipe
 from maskgae.lab.methods.scorer import FittedScorer, WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
 from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.attention import weighted_sum
 from maskgae.nn.convs import GCNConv
 
 PATH = Graph.from_edges([(0, 1), (1, 2), (2, 3)], features=torch.eye(4))
@@ -106,7 +107,8 @@ def test_attention_is_dropped_or_scaled_up() -> None:
     star = Adjacency.of(Graph.from_edges([(0, i) for i in range(1, 200)]))
     dropped = AttentionDropout(star, 0.5, stream(0))
     weights = torch.ones(star.csr.num_entries, 1)
-    out = dropped.weighted_sum(torch.ones(200, 1, 1), weights).reshape(-1)
+    own = torch.zeros(200, 1)
+    out = weighted_sum(torch.ones(200, 1, 1), dropped.attention(weights), own, dropped).reshape(-1)
     assert set(out[1:].tolist()) == {0.0, 2.0}
     assert 140 < out[0].item() < 260
 

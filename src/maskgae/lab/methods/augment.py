@@ -42,7 +42,7 @@ def drop_edges(adjacency: Adjacency, p: float | Tensor, stream: Stream) -> Adjac
 
     def order() -> Tensor:
         # The kept ones in the full order by column: nothing is sorted again.
-        full = adjacency._order()
+        full = adjacency.order()
         kept = full.index_select(0, positions(keep.index_select(0, full)))
         return (keep.cumsum(0) - 1).index_select(0, kept)
 

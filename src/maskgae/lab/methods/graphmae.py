@@ -34,7 +34,6 @@ import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskgae.base.dropout import dropout
@@ -74,7 +73,10 @@ class GraphMAEConfig:
 
 def scaled_cosine_error(x: Tensor, rebuilt: Tensor, gamma: float) -> Tensor:
     """The loss of the masked rows, ``[m, F]`` each."""
-    return (1 - F.cosine_similarity(x, rebuilt, dim=1)).pow(gamma).mean()
+    # Both lengths at once: dividing the rows themselves would go through them once more each.
+    lengths = torch.linalg.vector_norm(x, dim=1) * torch.linalg.vector_norm(rebuilt, dim=1)
+    cosines = (x * rebuilt).sum(1) / lengths.clamp(min=1e-8)
+    return (1 - cosines).pow(gamma).mean()
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class GraphMAE(Pretext):
         nodes = positions(seen)
         codes = self._dropped(self.bridge(h.index_select(0, nodes)), noise)
         sent = h.new_zeros(h.shape[0], self.decoder.out_channels)
-        sent = sent.index_copy(0, nodes, self.decoder.send(codes))
+        sent = sent.index_copy_(0, nodes, self.decoder.send(codes))
         return self.decoder.combine(sent, self._attended(adjacency, noise))
 
     @property

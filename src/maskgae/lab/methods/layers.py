@@ -87,12 +87,12 @@ class AttentionDropout(Adjacency):
 
     def __init__(self, base: Adjacency, p: float, stream: Stream) -> None:
         super().__init__(
-            base.csr, base.degrees, transpose_order=base._order, symmetric=base.symmetric
+            base.csr, base.degrees, transpose_order=base.order, symmetric=base.symmetric
         )
         self.p, self.stream = p, stream
 
-    def weighted_sum(self, x: Tensor, weights: Tensor) -> Tensor:
-        return super().weighted_sum(x, dropout(weights, self.p, self.stream))
+    def attention(self, weights: Tensor) -> Tensor:
+        return dropout(weights, self.p, self.stream)
 
 
 class Stack(nn.Module):
