@@ -91,3 +91,14 @@ def test_columns_of_hubs_are_masked_less() -> None:
 def test_where_all_are_alike_all_have_the_same_chance() -> None:
     with double() as view:
         assert column_weights(view).tolist() == [1.0] * 4  # no feature is zero
+
+
+def test_a_sample_has_the_embedding_and_gradient_of_its_place_in_the_whole() -> None:
+    with double() as view:
+        nodes = torch.tensor([4, 1])
+        seen = drawn(net := Grace(4, GraceConfig(dim=3))).augmented(view, 1, stream(1))
+        both = net._some(seen, nodes), net.encode(seen).index_select(0, nodes)
+        torch.testing.assert_close(*both)
+        weights = list(net.first.parameters())
+        some, whole = (torch.autograd.grad(h.square().sum(), weights) for h in both)
+        torch.testing.assert_close(some, whole)

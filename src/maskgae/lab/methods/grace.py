@@ -37,13 +37,14 @@ from torch import Tensor, nn
 
 from maskgae.base.fields import setting
 from maskgae.base.rng import Stream
-from maskgae.data.features import DenseFeatures
+from maskgae.data.features import DenseFeatures, Features
 from maskgae.lab.methods.augment import drop_edges, mask_columns, sample_nodes
 from maskgae.lab.methods.contrast import Projector, nt_xent
-from maskgae.lab.methods.layers import View
+from maskgae.lab.methods.layers import View, around
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
 from maskgae.nn.activations import PReLU
+from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import GCNConv
 
 #: A chance for all edges or columns, or one for each.
@@ -98,17 +99,27 @@ class Grace(Pretext):
         ]
 
     def encode(self, view: View) -> Tensor:
-        hidden = self.activation(self.first(view.x, view.adjacency))
-        h: Tensor = self.activation(self.second(DenseFeatures(hidden), view.adjacency))
-        return h
+        return self._layers(view.x, view.adjacency, view.adjacency)
 
     def loss(self, view: View, stream: Stream) -> Tensor:
         nodes = sample_nodes(view.x.num_rows, self.sample, stream.at("nodes"))
         u, v = (
-            self.projector(self.encode(self.augmented(view, number, stream)).index_select(0, nodes))
+            self.projector(self._some(self.augmented(view, number, stream), nodes))
             for number in range(2)
         )
         return nt_xent(u, v, self.tau)
+
+    def _some(self, view: View, nodes: Tensor) -> Tensor:
+        """The embedding of some nodes, from what lies within two steps of them."""
+        if nodes.numel() == view.x.num_rows:
+            return self.encode(view)
+        x, (first, second) = around(view, nodes.to(view.adjacency.degrees.device), 2)
+        return self._layers(x, first, second)
+
+    def _layers(self, x: Features, first: Adjacency, second: Adjacency) -> Tensor:
+        hidden = self.activation(self.first(x, first))
+        h: Tensor = self.activation(self.second(DenseFeatures(hidden), second))
+        return h
 
     def augmented(self, view: View, number: int, stream: Stream) -> View:
         """One of the two views."""

@@ -23,9 +23,11 @@ from torch import Tensor, nn
 from maskgae.base.dropout import dropout
 from maskgae.base.errors import InputError
 from maskgae.base.rng import Stream
+from maskgae.data.csr import CSR, positions
 from maskgae.data.features import DenseFeatures, Features, as_features
 from maskgae.data.graph import Graph
 from maskgae.nn.adjacency import Adjacency
+from maskgae.nn.blocks import transpose_order
 from maskgae.nn.convs import Conv
 from maskgae.nn.decoders import Dot
 from maskgae.nn.linear import Linear
@@ -51,6 +53,35 @@ class View:
     def normalized(cls, graph: Graph, device: str) -> View:
         """The graph with each row of features divided by its sum, as bags of words are given."""
         return cls.of(graph, device, normalize=True)
+
+
+def around(view: View, nodes: Tensor, layers: int) -> tuple[Features, list[Adjacency]]:
+    """What some nodes need of a view: the features of those within so many steps, and adjacencies.
+
+    The first layer's adjacency comes first; the last has the nodes as rows.
+
+    >>> path = View.of(Graph.from_edges([(0, 1), (1, 2), (2, 3)], features=torch.eye(4)), "cpu")
+    >>> around(path, torch.tensor([0]), 2)[1]
+    [Adjacency(2, 3, entries=3), Adjacency(1, 2, entries=1)]
+    """
+    adjacencies: list[Adjacency] = []
+    for _ in range(layers):
+        nodes, adjacency = _rows(view.adjacency, nodes)
+        adjacencies.insert(0, adjacency)
+    return view.x.rows(nodes), adjacencies
+
+
+def _rows(adjacency: Adjacency, nodes: Tensor) -> tuple[Tensor, Adjacency]:
+    """Some rows of a square adjacency, and its sources: these nodes, then their neighbours."""
+    rows = adjacency.csr.rows(nodes)
+    place = torch.full((rows.num_columns,), -1, device=nodes.device)
+    place[rows.indices] = 0
+    place[nodes] = -1
+    sources = torch.cat([nodes, positions(place == 0)])
+    place[sources] = torch.arange(sources.numel(), device=nodes.device)
+    csr = CSR(rows.indptr, place[rows.indices], sources.numel(), rows.values)
+    degrees = adjacency.degrees.index_select(0, sources)
+    return sources, Adjacency(csr, degrees, transpose_order=lambda: transpose_order(csr))
 
 
 def unit_sums(x: Features) -> Features:
