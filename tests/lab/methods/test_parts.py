@@ -9,11 +9,12 @@ from torch import Tensor, nn
 from maskgae.base.errors import RunError
 from maskgae.base.rng import stream
 from maskgae.data import Graph
-from maskgae.lab.methods.autoencoders import Autoencoder, AutoencoderConfig
+from maskgae.lab.methods.autoencoders import Autoencoder, AutoencoderConfig, _InnerProduct
 from maskgae.lab.methods.layers import AttentionDropout, Dense, Stack, View
 from maskgae.lab.methods.loop import Figure, Loop, Recipe
 from maskgae.lab.methods.scorer import FittedScorer, WithScores, as_scorer
 from maskgae.lab.methods.sgc import SGC
+from maskgae.nn import entries
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.attention import weighted_sum
 from maskgae.nn.convs import GCNConv
@@ -111,6 +112,21 @@ def test_attention_is_dropped_or_scaled_up() -> None:
     out = weighted_sum(torch.ones(200, 1, 1), dropped.attention(weights), own, dropped).reshape(-1)
     assert set(out[1:].tolist()) == {0.0, 2.0}
     assert 140 < out[0].item() < 260
+
+
+def test_inner_products_have_the_same_gradient_with_and_without_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    generator = stream(0).torch()
+    z = torch.randn(9, 4, generator=generator, requires_grad=True)
+    pairs = torch.tensor([[0, 0, 2, 5], [3, 8, 4, 8]])
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(entries, "MANY", many)
+        logits = _InnerProduct()(z, pairs, sigmoid=False)
+        found.append((logits, *torch.autograd.grad(logits.square().sum(), [z])))
+    for compiled, plain in zip(*found, strict=True):
+        torch.testing.assert_close(compiled, plain)
 
 
 def test_the_variational_encoder_gives_its_means_when_it_is_done() -> None:

@@ -35,6 +35,7 @@ from torch import Tensor, nn
 from maskgae.base.extras import need
 from maskgae.base.fields import setting
 from maskgae.base.rng import Stream, isolated_rng
+from maskgae.data.csr import csr_from_coordinates
 from maskgae.data.graph import Graph
 from maskgae.data.negatives import NonEdges
 from maskgae.evaluation.method import OnEpoch, Validation
@@ -43,6 +44,7 @@ from maskgae.lab.methods.loop import Loop, Recipe, link_judge
 from maskgae.lab.methods.registry import Entry
 from maskgae.lab.methods.vectors import FittedVectors, Untrained
 from maskgae.nn.convs import GCNConv
+from maskgae.nn.entries import EntryProducts, is_large
 
 DISCRIMINATOR_RATE = 0.001
 #: Updates between two validations.
@@ -67,7 +69,10 @@ class _InnerProduct(nn.Module):
 
     def forward(self, z: Tensor, edge_index: Tensor, sigmoid: bool = True) -> Tensor:
         u, v = edge_index
-        logits = (z.index_select(0, u) * z.index_select(0, v)).sum(1)
+        if is_large(u.numel() * z.shape[1], z):
+            logits: Tensor = EntryProducts.apply(z, z, csr_from_coordinates(u, v, (len(z), len(z))))
+        else:
+            logits = (z.index_select(0, u) * z.index_select(0, v)).sum(1)
         return logits.sigmoid() if sigmoid else logits
 
 
