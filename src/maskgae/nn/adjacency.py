@@ -141,9 +141,13 @@ class Adjacency:
         own = scale[: self.num_dst].square().unsqueeze(1)
         return CSR(csr.indptr, csr.indices, csr.num_columns, values), own
 
-    def attention(self, weights: Tensor) -> Tensor:
-        """What is left of the entries' shares of attention, ``[entries, heads]``: all of them."""
-        return weights
+    def attention(self, weights: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        """What is left of the shares of attention that entries and the nodes themselves have: all.
+
+        Shapes:
+            - **weights:** ``[entries, heads]``; **own:** ``[n_dst, heads]``
+        """
+        return weights, own
 
     def destinations(self, x: Tensor) -> Tensor:
         """The row of ``x`` that belongs to each entry's destination, ``[n_dst, ...]``."""

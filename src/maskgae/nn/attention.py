@@ -38,8 +38,8 @@ def attend(h: Tensor, entries: Tensor, own: Tensor, adjacency: Adjacency) -> Ten
     if adjacency.scale is not None:
         weights = weights * adjacency.scale.index_select(0, rows).unsqueeze(1)
     share = own.index_add(0, rows, weights).reciprocal()
-    weights = adjacency.attention(weights * adjacency.destinations(share))
-    return weighted_sum(h, weights, own * share, adjacency)
+    shares = adjacency.attention(weights * adjacency.destinations(share), own * share)
+    return weighted_sum(h, *shares, adjacency)
 
 
 def weighted_sum(h: Tensor, weights: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:

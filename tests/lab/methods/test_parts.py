@@ -107,11 +107,12 @@ def test_a_stack_is_drawn_again_to_the_same_weights() -> None:
 def test_attention_is_dropped_or_scaled_up() -> None:
     star = Adjacency.of(Graph.from_edges([(0, i) for i in range(1, 200)]))
     dropped = AttentionDropout(star, 0.5, stream(0))
-    weights = torch.ones(star.csr.num_entries, 1)
-    own = torch.zeros(200, 1)
-    out = weighted_sum(torch.ones(200, 1, 1), dropped.attention(weights), own, dropped).reshape(-1)
+    entries, own = dropped.attention(torch.ones(star.csr.num_entries, 1), torch.ones(200, 1))
+    out = weighted_sum(torch.ones(200, 1, 1), entries, torch.zeros(200, 1), dropped).reshape(-1)
     assert set(out[1:].tolist()) == {0.0, 2.0}
     assert 140 < out[0].item() < 260
+    assert set(own.flatten().tolist()) == {0.0, 2.0}
+    assert not torch.equal(own[1:], entries[star.csr.indices == 0])  # a draw of its own
 
 
 def test_inner_products_have_the_same_gradient_with_and_without_copies(

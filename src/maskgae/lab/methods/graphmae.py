@@ -17,8 +17,6 @@ whole features and the whole graph.
 ==================  =====================================  ==================================
                     published code                         here
 ==================  =====================================  ==================================
-dropout of m        for each masked node                   one draw for all in an update
-attention dropout   a node's own attention too             neighbours only
 PubMed              1,024 wide, 1,000 epochs               256 wide, 300 epochs
 Photo, Computers,   none                                   PubMed's, r = 0.7 on Photo and
 dblp                                                       Computers; 200 epochs but on Photo
@@ -86,12 +84,12 @@ class Mask:
     Shapes:
         - **nodes:** ``[m]``, all masked ones
         - **source:** ``[N]``, whose features a node has: its own unless another's replace them
-        - **token:** ``[N, 1]``, one where the learnt vector stands instead, else zero
+        - **learnt:** ``[t]``, those with the learnt vector instead
     """
 
     nodes: Tensor
     source: Tensor
-    token: Tensor
+    learnt: Tensor
 
     @classmethod
     def drawn(cls, count: int, config: GraphMAEConfig, stream: Stream) -> Mask:
@@ -99,13 +97,12 @@ class Mask:
         order = torch.randperm(count, generator=generator)
         nodes = order[: max(1, int(config.mask * count))]
         replaced = nodes[: int(config.replace * nodes.numel())]
-        source, token = torch.arange(count), torch.zeros(count, 1)
+        source = torch.arange(count)
         source[replaced] = torch.randperm(count, generator=generator)[: replaced.numel()]
-        token[nodes[replaced.numel() :]] = 1
-        return cls(nodes, source, token)
+        return cls(nodes, source, nodes[replaced.numel() :])
 
     def to(self, device: torch.device) -> Mask:
-        return Mask(self.nodes.to(device), self.source.to(device), self.token.to(device))
+        return Mask(self.nodes.to(device), self.source.to(device), self.learnt.to(device))
 
 
 class GraphMAE(Pretext):
@@ -172,9 +169,10 @@ class GraphMAE(Pretext):
         weight, rate = self._first.sent_weight(), 0.0 if noise is None else self.config.dropout
         drawn = noise or Stream(0)  # nothing is drawn at rate zero
         x = view.x.dropout(rate, drawn.at("features"))
-        token = dropout(self.token, rate, drawn.at("token"))
         rows = x.linear(weight).index_select(0, mask.source)
-        return rows * (1 - mask.token) + mask.token * (token @ weight)
+        # [masked, F], each node's own draw
+        token = self.token.expand(mask.learnt.numel(), -1)
+        return rows.index_copy(0, mask.learnt, dropout(token, rate, drawn.at("token")) @ weight)
 
     def _layers(self, sent: Tensor, adjacency: Adjacency, noise: Stream | None) -> Tensor:
         """The encoder, from the product of the first layer on."""

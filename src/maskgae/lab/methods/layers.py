@@ -111,10 +111,7 @@ class Dense(Conv):
 
 
 class AttentionDropout(Adjacency):
-    """An adjacency on which attention to neighbours is dropped at random.
-
-    Unlike in Veličković et al.'s code a node's attention to itself is never dropped.
-    """
+    """An adjacency on which attention is dropped at random, a node's to itself too."""
 
     def __init__(self, base: Adjacency, p: float, stream: Stream) -> None:
         super().__init__(
@@ -122,8 +119,9 @@ class AttentionDropout(Adjacency):
         )
         self.p, self.stream = p, stream
 
-    def attention(self, weights: Tensor) -> Tensor:
-        return dropout(weights, self.p, self.stream)
+    def attention(self, weights: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        entries = dropout(weights, self.p, self.stream)
+        return entries, dropout(own, self.p, self.stream.at("own"))
 
 
 class Stack(nn.Module):
