@@ -86,7 +86,8 @@ def test_the_product_has_the_transposed_gradient() -> None:
     x = torch.randn(3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
     def product(x: Tensor) -> Tensor:
-        out: Tensor = SparseProduct.apply(x, csr, lambda: csr.transposed(csr.transpose_order()))
+        back = csr.transposed(csr.transpose_order()).matmul
+        out: Tensor = SparseProduct.apply(x, csr, back)
         return out
 
     assert torch.autograd.gradcheck(product, x.requires_grad_())
@@ -95,3 +96,16 @@ def test_the_product_has_the_transposed_gradient() -> None:
 def test_a_product_takes_columns_of_any_stride() -> None:
     x = torch.arange(6.0).view(2, 3).T
     assert sparse(LITERAL).matmul(x).equal(LITERAL @ x)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_transposed_product_has_the_same_bits_row_by_row(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    generator = torch.Generator().manual_seed(0)
+    dense = torch.randn(50, 20, generator=generator)
+    csr = sparse(dense * (torch.rand(50, 20, generator=generator) < 0.3))
+    x = torch.randn(50, 100, generator=generator)
+    assert csr.transposed_matmul(x).equal(csr.transposed(csr.transpose_order()).matmul(x))
+    torch.testing.assert_close(csr.transposed_matmul(x), csr.matmul(torch.eye(20)).T @ x)

@@ -177,3 +177,13 @@ def test_features_must_be_a_matrix_of_numbers(bad: object, message: str) -> None
 def test_representations() -> None:
     assert repr(as_features(np.ones((2, 3)))) == "DenseFeatures(2, 3)"
     assert repr(joined()) == "JoinedFeatures(40, 23)"
+
+
+def test_a_large_gradient_is_made_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, weights = KINDS["dropped"](), []
+    for many in (2**24, 1):
+        monkeypatch.setattr(feature_module, "MANY", many)
+        weight = numbers(23, 5).requires_grad_()
+        (x.linear(weight) * numbers(40, 5)).sum().backward()
+        weights.append(weight.grad)
+    assert weights[0] is not None and weights[0].equal(weights[1])

@@ -35,6 +35,11 @@ BREAK_EVEN_DENSITY = 0.12
 #: Tensors of that size go back to the system when they are freed; the next pays for its pages anew.
 LARGE = 2**24
 
+#: Multiplications from which a compiled loop is worth its loading.
+MANY = 2**24
+#: Numbers that stay in a core's cache (4 MiB in float32).
+CACHED = 2**20
+
 
 class Features(ABC):
     """A matrix with a row for each node."""
@@ -184,8 +189,16 @@ class SparseFeatures(Features):
     def linear(self, weight: Tensor) -> Tensor:
         if self.density > BREAK_EVEN_DENSITY:
             return self.dense() @ weight
-        product: Tensor = SparseProduct.apply(weight, self.by_row, lambda: self.by_column)
+        product: Tensor = SparseProduct.apply(weight, self.by_row, self._back)
         return product
+
+    def _back(self, grad: Tensor) -> Tensor:
+        """The transposed matrix's product, ``[rows, d] -> [columns, d]``; the same bits both ways."""
+        plain = grad.device.type != "cpu" or grad.dtype != torch.float32
+        many = self.by_row.num_entries * grad.shape[1] >= MANY
+        if plain or not many or self.num_columns * grad.shape[1] > CACHED:
+            return self.by_column.matmul(grad)
+        return self.by_row.transposed_matmul(grad)
 
     def dropout(self, p: float, stream: Stream) -> SparseFeatures:
         if p == 0:

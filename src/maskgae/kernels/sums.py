@@ -1,4 +1,4 @@
-"""Sums over neighbours: of what dropout leaves of rows, and as attention weighs them."""
+"""Sums of rows: over neighbours, of what dropout leaves, as attention weighs them, by column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maskgae.kernels.compiled import compiled
+from maskgae.kernels.compiled import compiled, compiled_sums
 
 
 @compiled
@@ -61,3 +61,22 @@ def sum_heads(matrix: Any, x: Any, part: slice, out: Any) -> None:
                 )
                 for column in range(total.size):
                     total[column] += weight * source[column]
+
+
+@compiled_sums
+def scatter_rows(matrix: Any, x: Any, part: slice, out: Any) -> None:
+    r"""Adds to :math:`S^\top X` for some columns of ``x``, row after row: ``[n, d] -> [C, d]``.
+
+    Args:
+        matrix: where its rows begin, its columns and its values.
+        x: the other factor, each row of which is read once.
+        part: the columns of ``x``.
+        out: the product, zero at first.
+    """
+    indptr, indices, values = matrix
+    for row in range(indptr.size - 1):
+        sent = x[row][part]
+        for entry in range(indptr[row], indptr[row + 1]):
+            weight, total = values[entry], out[indices[entry]][part]
+            for column in range(total.size):
+                total[column] += weight * sent[column]

@@ -95,8 +95,11 @@ class Adjacency:
 
     def sum(self, x: Tensor) -> Tensor:
         r"""(Weighted) sum over neighbours, :math:`A X`: ``[n_src, d] -> [n_dst, d]``."""
-        out: Tensor = SparseProduct.apply(x, self.csr, self.transposed)
+        out: Tensor = SparseProduct.apply(x, self.csr, self._sum_back)
         return out
+
+    def _sum_back(self, grad: Tensor) -> Tensor:
+        return self.transposed().matmul(grad)
 
     def mean(self, x: Tensor) -> Tensor:
         r"""(Weighted) mean over neighbours, :math:`D^{-1} A X`; zero where there are none."""
