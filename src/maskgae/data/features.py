@@ -193,7 +193,7 @@ class SparseFeatures(Features):
         return product
 
     def _back(self, grad: Tensor) -> Tensor:
-        """The transposed matrix's product, ``[rows, d] -> [columns, d]``; the same bits both ways."""
+        """The transposed matrix's product, ``[rows, d] -> [columns, d]``, with the same bits."""
         plain = grad.device.type != "cpu" or grad.dtype != torch.float32
         many = self.by_row.num_entries * grad.shape[1] >= MANY
         if plain or not many or self.num_columns * grad.shape[1] > CACHED:

@@ -47,6 +47,18 @@ def test_columns_diffused_in_parts_are_those_diffused_at_once(monkeypatch: Any) 
         assert torch.equal(diffused(x, view.adjacency, 0.2, 10), whole)
 
 
+def test_a_compiled_step_is_the_plain_one(monkeypatch: Any) -> None:
+    from maskgae.data.graph import Graph
+    from maskgae.nn.adjacency import Adjacency
+
+    ring = Adjacency.of(Graph.from_edges([(i, (i + 1) % 9) for i in range(9)] + [(0, 4)]))
+    x = torch.randn(9, 5, generator=stream(0).torch())
+    plain = diffused(x, ring, 0.2, 10)
+    monkeypatch.setattr(mvgrl, "is_large", lambda *_: True)
+    compiled = diffused(x, ring, 0.2, 10)
+    torch.testing.assert_close(compiled, plain)
+
+
 def test_cut_walks_keep_large_entries_and_scale_columns(monkeypatch: Any) -> None:
     monkeypatch.setattr(mvgrl, "COLUMNS", 4)
     with double() as view:

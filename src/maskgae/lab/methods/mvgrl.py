@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -59,6 +60,7 @@ from maskgae.lab.methods.registry import Entry
 from maskgae.nn.activations import PReLU
 from maskgae.nn.adjacency import Adjacency
 from maskgae.nn.convs import GCNConv
+from maskgae.nn.entries import is_large
 
 #: Columns that are diffused at a time: what all iterations touch stays in a core's cache.
 COLUMNS = 64
@@ -187,15 +189,32 @@ def _iterated(x: Tensor, adjacency: Adjacency, alpha: float, terms: int) -> Tens
     with :math:`r = (1 + \sqrt{1 - \rho^2}) / \rho`, which is 2 at :math:`\alpha = 0.2`.
     """
     rho, omega = 1 - alpha, 2.0
-
-    def step(z: Tensor) -> Tensor:
-        return adjacency.normalized(z).mul_(rho).add_(x, alpha=alpha)
-
-    before, now = x, step(x)
+    before, now = x, _step(x, x, x, adjacency, alpha, 1.0)
     for _ in range(terms - 1):
         omega = 1 / (1 - rho**2 * omega / 4)
-        before, now = now, torch.lerp(before, step(now), omega)
+        before, now = now, _step(now, x, before, adjacency, alpha, omega)
     return now
+
+
+def _step(
+    z: Tensor, x: Tensor, before: Tensor, adjacency: Adjacency, alpha: float, omega: float
+) -> Tensor:
+    r""":math:`B + \omega ((1 - \alpha) \hat A Z + \alpha X - B)`; bits of large ones differ."""
+    if not is_large(adjacency.csr.num_entries * z.shape[1], z):
+        new = adjacency.normalized(z).mul_(1 - alpha).add_(x, alpha=alpha)
+        return new if omega == 1 else torch.lerp(before, new, omega)
+    from maskgae.kernels.compiled import in_threads
+    from maskgae.kernels.diffusion import chebyshev_step
+
+    weighted, own = adjacency.normalized_weights
+    out = weighted.matmul(z)
+    summed, weight, now, start, last = (t.numpy() for t in (out, own.view(-1), z, x, before))
+    factors = tuple(np.float32(each) for each in (1 - alpha, alpha, omega))
+    in_threads(
+        lambda part: chebyshev_step(summed, weight, now, start, last, factors, part),
+        out.shape[0],
+    )
+    return out
 
 
 class MVGRL(Pretext):
