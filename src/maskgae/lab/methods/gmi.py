@@ -49,12 +49,12 @@ from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures
 from maskgae.lab.methods.augment import sample_nodes
 from maskgae.lab.methods.contrast import BLOCK_NUMBERS, Bilinear
-from maskgae.lab.methods.layers import View, dot_logits
+from maskgae.lab.methods.layers import View
 from maskgae.lab.methods.pretraining import Pretext, Pretrained
 from maskgae.lab.methods.registry import Entry
 from maskgae.nn.activations import PReLU
 from maskgae.nn.convs import GCNConv
-from maskgae.nn.entries import EntryProducts
+from maskgae.nn.entries import EntryProducts, entry_products
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,20 @@ class _StructureLoss(torch.autograd.Function):
     def forward(ctx: Any, h: Tensor, edges: CSR, nodes: Tensor) -> Tensor:
         count = h.shape[0]
         half = (edges.num_entries + count) / 2
-        weight = (count**2 - half) / half
-        total, grad = _on_diagonal(h, weight)
-        for value, part in (_on_edges(h, edges, weight), _off_diagonal(h, nodes)):
-            total, grad = total + value, grad + part
-        ctx.save_for_backward(grad / (count**2 - half))
-        return total / (count**2 - half)
+        absent, rows = count**2 - half, h.unsqueeze(1)
+        weight = absent / half
+        logits = entry_products(rows, rows, edges).squeeze(1)
+        own = torch.linalg.vecdot(h, h)
+        total = (weight * F.softplus(-logits) - F.softplus(logits)).sum()
+        total += weight * F.softplus(-own).sum()
+        # The matrix of slopes is symmetric, so each counts for both of its ends.
+        slopes = (-weight * logits.neg().sigmoid() - logits.sigmoid()) * (2 / absent)
+        grad = CSR(edges.indptr, edges.indices, edges.num_columns, slopes).matmul(h)
+        own_slopes = own.neg().sigmoid_().mul_(-2 * weight / absent)
+        grad.addcmul_(own_slopes.unsqueeze(1), h)
+        value, part = _off_diagonal(h.index_select(0, nodes), count)
+        ctx.save_for_backward(grad.index_add_(0, nodes, part, alpha=1 / absent))
+        return (total + value) / absent
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
@@ -175,32 +183,19 @@ class _StructureLoss(torch.autograd.Function):
         return grad * own, None, None
 
 
-def _on_diagonal(h: Tensor, weight: float) -> tuple[Tensor, Tensor]:
-    own = h.square().sum(1)
-    return weight * F.softplus(-own).sum(), -2 * weight * own.neg().sigmoid().unsqueeze(1) * h
-
-
-def _on_edges(h: Tensor, edges: CSR, weight: float) -> tuple[Tensor, Tensor]:
-    """What edges add to the sum over all pairs; the matrix of slopes is symmetric."""
-    logits = dot_logits(h, torch.stack([edges.row_of_entry(), edges.indices]))
-    slopes = -weight * logits.neg().sigmoid() - logits.sigmoid()
-    matrix = CSR(edges.indptr, edges.indices, edges.num_columns, slopes)
-    return (weight * F.softplus(-logits) - F.softplus(logits)).sum(), 2 * matrix.matmul(h)
-
-
-def _off_diagonal(h: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    """The sum over pairs of different nodes, estimated on some nodes and scaled up."""
-    some, count, drawn = h.index_select(0, nodes), h.shape[0], nodes.numel()
-    total, grad = h.new_zeros(()), torch.zeros_like(h)
+def _off_diagonal(some: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The sum over all pairs of different nodes, estimated on some, and their gradient."""
+    drawn = some.shape[0]
+    scale = count * (count - 1) / max(1, drawn * (drawn - 1))
+    total, grad = some.new_zeros(()), torch.empty_like(some)
     rows = max(1, BLOCK_NUMBERS // drawn)
     for start in range(0, drawn, rows):
         # [rows, k]
         logits = some[start : start + rows] @ some.T
         logits.diagonal(start).fill_(-torch.inf)
         total += F.softplus(logits).sum()
-        grad.index_copy_(0, nodes[start : start + rows], 2 * (logits.sigmoid_() @ some))
-    scale = count * (count - 1) / max(1, drawn * (drawn - 1))
-    return scale * total, scale * grad
+        torch.mm(logits.sigmoid_(), some, out=grad[start : start + rows])
+    return scale * total, grad.mul_(2 * scale)
 
 
 ENTRY = Entry(
