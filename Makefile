@@ -108,7 +108,8 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 # torch goes first and by its exact pin: any later request is then already satisfied.
-$(STAMP): pyproject.toml constraints.txt
+# The version, which records name, is read when the package is installed.
+$(STAMP): pyproject.toml constraints.txt src/maskgae/__init__.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'

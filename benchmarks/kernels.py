@@ -24,6 +24,7 @@ from benchmarks import machine
 from benchmarks.machine import seconds
 from benchmarks.speed import RESULTS
 from maskgae.base.dropout import dropout
+from maskgae.base.matmul import matmul
 from maskgae.base.rng import stream
 from maskgae.base.settings import DecoderConfig
 from maskgae.data import features as feature_module
@@ -63,6 +64,21 @@ def sparse_products(quick: bool) -> Part:
         }
         rows.append(timed(f"{nodes:,} rows, {entries:,} entries, {width} columns", calls))
     return {"title": "Sparse products", "what": "a product", "rows": rows}
+
+
+def dense_products(quick: bool) -> Part:
+    """A product of dense matrices and both of its gradients, as in a layer or a decoder."""
+    sizes = [(2_708, 512, 512), (13_752, 767, 512), (19_717, 512, 256), (2_048, 512, 2_048)]
+    rows = []
+    for n, k, m in sizes[:1] if quick else sizes:
+        a, b = torch.randn(n, k, requires_grad=True), torch.randn(k, m, requires_grad=True)
+        slopes = torch.randn(n, m)
+        calls: Calls = {
+            "matmul (ours)": lambda a=a, b=b, slopes=slopes: matmul(a, b).backward(slopes),
+            "torch": lambda a=a, b=b, slopes=slopes: (a @ b).backward(slopes),
+        }
+        rows.append(timed(f"{n:,} rows, {k} columns, {m} wide", calls))
+    return {"title": "Dense products", "what": "a product, forward and backward", "rows": rows}
 
 
 def break_even(quick: bool) -> Part:
@@ -291,6 +307,7 @@ def numpy_or_torch(quick: bool) -> Part:
 PARTS = (
     numpy_or_torch,
     sparse_products,
+    dense_products,
     break_even,
     entry_products,
     dropouts,

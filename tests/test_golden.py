@@ -19,10 +19,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from maskgae.base.processor import processor
 from maskgae.base.settings import Settings
 from maskgae.cli import app
 from maskgae.datasets.generated import generate
-from maskgae.evaluation.outcome import processor
 from maskgae.lab import Cell, Records, run_seed
 
 ROOT = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maskgae.nn.network import MaskGAENet
     from maskgae.run import Callback, Run, Source, fit, read
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev1"
 __all__ = [
     "Callback",
     "Graph",

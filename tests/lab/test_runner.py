@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from maskgae.base.errors import InputError
+from maskgae.base.processor import processor
 from maskgae.base.settings import Settings
 from maskgae.datasets.generated import generate
-from maskgae.evaluation.outcome import forget_peak, peak_rss_mb, processor
+from maskgae.evaluation.outcome import forget_peak, peak_rss_mb
 from maskgae.lab import Cell, Outcome, Records, cell_record, evaluate, make_cell, run_missing
 from maskgae.run import fit
 

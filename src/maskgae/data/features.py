@@ -23,6 +23,7 @@ from torch import Tensor
 
 from maskgae.base.dropout import dropout, dropped, dropped_product, kept_positions
 from maskgae.base.errors import InputError
+from maskgae.base.matmul import matmul
 from maskgae.base.rng import Stream
 from maskgae.data.csr import CSR, SparseProduct
 
@@ -96,7 +97,7 @@ class DenseFeatures(Features):
         self.message_width = self.num_columns
 
     def linear(self, weight: Tensor) -> Tensor:
-        return self.tensor @ weight
+        return matmul(self.tensor, weight)
 
     def dropout(self, p: float, stream: Stream) -> DenseFeatures:
         if p == 0 or self.tensor.numel() < LARGE:
@@ -188,7 +189,7 @@ class SparseFeatures(Features):
 
     def linear(self, weight: Tensor) -> Tensor:
         if self.density > BREAK_EVEN_DENSITY:
-            return self.dense() @ weight
+            return matmul(self.dense(), weight)
         product: Tensor = SparseProduct.apply(weight, self.by_row, self._back)
         return product
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from maskgae.base.processor import processor
+
 Metrics = Mapping[str, float]
 
 #: The software that decides a result to the last digit.
@@ -28,22 +30,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def processor() -> str:
-    """Which kind of processor this is: libraries choose their instructions, and so digits, by it.
-
-    Maker, family and model where the system tells them, and the instructions that torch uses.
-    """
-    found = {"vendor_id": platform.machine(), "cpu family": "", "model": ""}
-    with suppress(OSError):  # elsewhere than on Linux
-        lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
-        told = {name.strip(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
-        found = {name: told.get(name, value) for name, value in found.items()}
-    words = (*found.values(), torch.backends.cpu.get_cpu_capability())
-    return " ".join(word for word in words if word)
-
-
 def made_with() -> dict[str, str]:
-    """What a result has its last digits from: :func:`versions` and :func:`processor`."""
+    """What a result has its last digits from: :func:`versions` and
+    :func:`~maskgae.base.processor.processor`."""
     return versions() | {"processor": processor()}
 
 

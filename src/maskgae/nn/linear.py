@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from maskgae.base.matmul import matmul
+
 
 class Linear(nn.Module):
     r"""An affine map :math:`X W + b` whose weights are drawn by Glorot and Bengio's rule.
@@ -28,7 +30,7 @@ class Linear(nn.Module):
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        out = x @ self.weight
+        out = matmul(x, self.weight)
         return out if self.bias is None else out.add_(self.bias)
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from maskgae.base.matmul import matmul
 from maskgae.nn.linear import Linear, glorot
 
 #: Logits of one block of :func:`info_nce` (16 MiB in float32).
@@ -62,7 +63,7 @@ class Bilinear(nn.Module):
     def forward(self, h: Tensor, s: Tensor) -> Tensor:
         if s.dim() == 1:
             return h @ (self.weight @ s) + self.bias
-        return ((h @ self.weight) * s).sum(1) + self.bias
+        return (matmul(h, self.weight) * s).sum(1) + self.bias
 
 
 def discrimination(real: Tensor, fake: Tensor) -> Tensor:
@@ -109,14 +110,14 @@ class _InfoNCE(torch.autograd.Function):
             part = torch.arange(start, min(start + rows, count), device=u.device)
             here = u[start : start + rows]
             # [rows, 2 N]
-            logits = (here @ others.T).div_(tau)
+            logits = matmul(here, others.T).div_(tau)
             logits[part - start, count + part] = -torch.inf
             logits -= logits.logsumexp(1, keepdim=True)
             total -= logits[part - start, part].sum()
             share = logits.exp_()
             share[part - start, part] -= 1
-            grad_u[start : start + rows] += share @ others
-            grad_others += share.T @ here
+            grad_u[start : start + rows] += matmul(share, others)
+            grad_others += matmul(share.T, here)
         grad_v, grad_same = grad_others.split(count)
         scale = 1 / (count * tau)
         ctx.save_for_backward((grad_u + grad_same) * scale, grad_v * scale)

@@ -44,6 +44,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskgae.base.fields import setting
+from maskgae.base.matmul import matmul
 from maskgae.base.rng import Stream
 from maskgae.data.csr import CSR
 from maskgae.data.features import DenseFeatures
@@ -104,7 +105,7 @@ class GMI(Pretext):
         config, sent = self.config, self._sent(view)
         h, around = self._encoded(view, sent), self.around_activation(view.adjacency.mean(sent))
         # [N, dim]
-        own, other = view.x.linear(self.features.weight), h @ self.neighbours.weight
+        own, other = view.x.linear(self.features.weight), matmul(h, self.neighbours.weight)
         nodes = sample_nodes(h.shape[0], config.sample, stream.at("nodes"))
         return (
             config.features * self._mutual(own, h, self.features.bias, stream.at("features"))
@@ -191,10 +192,10 @@ def _off_diagonal(some: Tensor, count: int) -> tuple[Tensor, Tensor]:
     rows = max(1, BLOCK_NUMBERS // drawn)
     for start in range(0, drawn, rows):
         # [rows, k]
-        logits = some[start : start + rows] @ some.T
+        logits = matmul(some[start : start + rows], some.T)
         logits.diagonal(start).fill_(-torch.inf)
         total += F.softplus(logits).sum()
-        torch.mm(logits.sigmoid_(), some, out=grad[start : start + rows])
+        grad[start : start + rows] = matmul(logits.sigmoid_(), some)
     return scale * total, grad.mul_(2 * scale)
 
 

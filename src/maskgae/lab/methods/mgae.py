@@ -43,6 +43,7 @@ from torch import Tensor, nn
 
 from maskgae.base.dropout import dropout
 from maskgae.base.fields import setting
+from maskgae.base.matmul import matmul
 from maskgae.base.rng import Stream
 from maskgae.data.features import DenseFeatures
 from maskgae.data.graph import Graph
@@ -141,7 +142,7 @@ class CrossCorrelation(nn.Module):
         weight = first.weight.view(count, count, own.shape[1], -1)
         # [layers, hidden, out] with the node in front, and behind
         seen = (weight * own[:, None, :, None]).sum(0), (weight * own[None, :, :, None]).sum(1)
-        logits = [self._after_first(every @ w.flatten(0, 1) + first.bias) for w in seen]
+        logits = [self._after_first(matmul(every, w.flatten(0, 1)) + first.bias) for w in seen]
         return (logits[0] + logits[1]) / 2
 
 
