@@ -103,7 +103,7 @@ BY_DATASET: Mapping[str, Mapping[str, Any]] = {
     "PubMed": GRACE["PubMed"],
     "Photo": GRACE["Photo"],
     "Computers": {**GRACE["Computers"], "dim": 128, "projection": 128},
-    "dblp": GRACE["dblp"],
+    **{name: GRACE[name] for name in ("dblp", "arXiv", "Collab", "MAG")},
 }
 
 ENTRY = Entry("gca", GCAConfig, lambda config, device: Pretrained(GCA, config, device), BY_DATASET)

@@ -130,6 +130,13 @@ class Grace(Pretext):
         )
 
 
+#: Those of PyGCL for arXiv, whose network has three layers.
+LARGE: Mapping[str, Any] = {
+    **{"dim": 256, "projection": 256, "activation": "elu", "lr": 0.01, "tau": 0.1},
+    **{"edges_1": 0.2, "edges_2": 0.2, "columns_1": 0.2, "columns_2": 0.2},
+    **{"epochs": 500, "sample": 1024},
+}
+
 #: What differs from Cora; epochs and samples of the larger graphs fit half an hour on one thread.
 BY_DATASET: Mapping[str, Mapping[str, Any]] = {
     "CiteSeer": {
@@ -149,6 +156,7 @@ BY_DATASET: Mapping[str, Mapping[str, Any]] = {
         **{"edges_1": 0.6, "edges_2": 0.3, "columns_1": 0.2, "columns_2": 0.3},
     },
     "dblp": {"sample": 1024},
+    **dict.fromkeys(("arXiv", "Collab", "MAG"), LARGE),
 }
 
 ENTRY = Entry(

@@ -28,7 +28,9 @@ settings            per dataset, on no validation set      the same ones; elsewh
 checkpoint          loaded in every epoch by default       none
 ==================  =====================================  ==================================
 
-The published :math:`L_U` is a sum over nodes beside two means, and is one here too. All epochs
+The published script of arXiv divides rows by their length too, sums once before the network and
+takes the mean for :math:`L_U`; here it is as everywhere, and Collab takes its settings. The
+published :math:`L_U` is a sum over nodes beside two means, and is one here too. All epochs
 are run and the last weights kept, as published.
 """
 
@@ -170,6 +172,16 @@ class SUGRL(Pretext):
         return sugrl_loss(h, structure, neighbours, orders, self.config)
 
 
+#: Those of arXiv.
+LARGE = {
+    "dropout": 0.2,
+    "margin": 0.9,
+    "bound": 0.9,
+    "negatives": 1,
+    "lr": 0.01,
+    "epochs": 100,
+}
+
 ENTRY = Entry(
     "sugrl",
     SUGRLConfig,
@@ -191,5 +203,6 @@ ENTRY = Entry(
             "dropout": 0.1, "structure": 100.0, "neighbours": 100.0, "upper": 2.0, "margin": 0.4,
             "bound": 0.6, "negatives": 5, "lr": 0.01, "weight_decay": 1e-4, "epochs": 1000,
         },
+        "arXiv": LARGE, "Collab": LARGE,
     },
 )  # fmt: skip

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import Any
 
+from maskgae.lab.all_methods import LARGE
 from maskgae.lab.records import Records
 from maskgae.lab.row import Row
 from maskgae.lab.tables.compare import RUNS_ENOUGH, beyond_noise
@@ -58,16 +60,22 @@ def method_findings(rows: Sequence[Row], found: Found) -> str:
 
 
 def _state(rows: Sequence[Row], found: Found) -> str:
-    done, total = sum(len(r["seeds"]) for _, r in found), sum(row.seeds for row in rows)
-    parts = []
-    for dataset in dict.fromkeys(row.cell.dataset for row in rows):
-        here = [r for row, r in found if row.cell.dataset == dataset]
-        of = sum(row.seeds for row in rows if row.cell.dataset == dataset)
-        parts.append(f"{dataset} {sum(len(r['seeds']) for r in here)} of {of}")
+    done = _runs_by_dataset((row, len(record["seeds"])) for row, record in found)
+    asked = _runs_by_dataset((row, row.seeds) for row in rows)
+    # Of the largest graphs nothing is said where none of them was ever at hand.
+    asked = {name: runs for name, runs in asked.items() if name not in LARGE or name in done}
+    parts = [f"{name} {done.get(name, 0)} of {runs}" for name, runs in asked.items()]
     return (
-        f"{done} of {total} runs are there ({', '.join(parts)}); what follows counts rows of at "
-        f"least {RUNS_ENOUGH} seeds."
+        f"{sum(done.values())} of {sum(asked.values())} runs are there ({', '.join(parts)}); what "
+        f"follows counts rows of at least {RUNS_ENOUGH} seeds."
     )
+
+
+def _runs_by_dataset(counts: Iterable[tuple[Row, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for row, runs in counts:
+        found[row.cell.dataset] += runs
+    return dict(found)
 
 
 def _against_published(found: Found) -> str:

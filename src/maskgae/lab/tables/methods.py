@@ -104,7 +104,7 @@ def _link_table(found: Found) -> str:
         cells = [f"{dataset}, {name_of(row)}", str(len(record["seeds"]))]
         for metric in ("auc", "ap"):
             cells += compared(own[metric], row.published.get(metric))
-        cells += [figure(own[metric]) for metric in LINK_METRICS]
+        cells += [figure(own.get(metric)) for metric in LINK_METRICS]
         lines.append([*cells, cut(row.cell.method, dataset)])
     return markdown_table(header, lines)
 
@@ -116,7 +116,7 @@ def _best_rule_line(dataset: str, record: Record) -> list[str]:
     cells = [f"{dataset}, {ROW_NAMES[name]}", str(len(record["seeds"]))]
     for metric in ("auc", "ap"):
         cells += compared(row[metric], None)
-    return [*cells, *(figure(row[metric]) for metric in LINK_METRICS), "a rule"]
+    return [*cells, *(figure(row.get(metric)) for metric in LINK_METRICS), "a rule"]
 
 
 def _ranges(found: Found) -> str:
