@@ -38,13 +38,15 @@ def laid(x: Tensor, how: str) -> Tensor:
 @pytest.mark.usefixtures("always")
 def test_values_and_gradients_are_those_of_torch(left: str, right: str) -> None:
     a, b, slopes = laid(drawn(7, 5), left), laid(drawn(5, 3), right), drawn(7, 3)
-    found = []
-    for product in (matmul, torch.matmul):
-        ends = [each.detach().requires_grad_() for each in (a, b)]
-        out = product(*ends)
-        (out * slopes).sum().backward()
-        found.append([out, *(end.grad for end in ends)])
-    torch.testing.assert_close(*found)
+    for needed in ((True, True), (True, False), (False, True)):
+        found = []
+        for product in (matmul, torch.matmul):
+            ends = [x.detach().requires_grad_(need) for x, need in zip((a, b), needed, strict=True)]
+            out = product(*ends)
+            assert (product is matmul) == (type(out.grad_fn).__name__ == "_ProductBackward")
+            (out.add_(1.0) * slopes).sum().backward()
+            found.append([out, *(end.grad for end in ends)])
+        torch.testing.assert_close(*found)
 
 
 @pytest.mark.usefixtures("always")
@@ -55,23 +57,50 @@ def test_a_gradient_that_is_one_number_everywhere_is_taken() -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_double_precision_stays_with_torch() -> None:
-    a = torch.full((2, 2), 1 / 3, dtype=torch.float64)
-    assert torch.equal(matmul(a, a), a @ a)
+def test_what_only_torch_multiplies_is_left_to_it() -> None:
+    for a, b in (
+        (drawn(2, 2).double(), drawn(2, 2).double()),
+        (drawn(6, 4).view(2, 3, 4), drawn(4, 2)),
+        (drawn(3, 4), drawn(4, 1)[:, 0]),
+        (drawn(3, 4).to_sparse(), drawn(4, 2)),
+    ):
+        out = matmul(a, b.requires_grad_())
+        assert type(out.grad_fn).__name__ != "_ProductBackward"
+        torch.testing.assert_close(out, a @ b)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        matmul(drawn(2, 3), drawn(2, 3))
 
 
-def test_small_products_keep_their_bits() -> None:
-    a, b = drawn(50, 40), drawn(40, 30)
-    assert torch.equal(matmul(a, b), a @ b)
+@pytest.mark.usefixtures("always")
+def test_a_gradient_of_its_gradient_is_an_error() -> None:
+    a, b = drawn(3, 3).requires_grad_(), drawn(3, 3).requires_grad_()
+    (slope,) = torch.autograd.grad(matmul(a, b).pow(2).sum(), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
 
 
-def test_elsewhere_than_on_such_processors_torch_multiplies(
-    monkeypatch: pytest.MonkeyPatch,
+def test_small_products_are_torchs_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_onednn_is_quicker", lambda: True)
+    a, b = drawn(50, 40).requires_grad_(), drawn(40, 30)
+    assert type(matmul(a, b).grad_fn).__name__ == "MmBackward0"
+
+
+@pytest.mark.parametrize(
+    ("processor", "quicker"),
+    [
+        ("AuthenticAMD 26 2 AVX512", HAS_ONEDNN),
+        ("AuthenticAMD 23 49 AVX2", False),
+        ("GenuineIntel 6 85 AVX512", False),
+        ("arm64 DEFAULT", False),
+    ],
+)
+def test_it_is_for_processors_of_one_kind(
+    processor: str, quicker: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "processor", lambda: "GenuineIntel 6 85 AVX512")
+    monkeypatch.setattr(module, "processor", lambda: processor)
     module._onednn_is_quicker.cache_clear()
     try:
-        assert not module._onednn_is_quicker()
+        assert module._onednn_is_quicker() == quicker
     finally:
         module._onednn_is_quicker.cache_clear()
 

@@ -87,6 +87,34 @@ def test_links_are_set_against_the_best_rule(records: Records) -> None:
     assert blocks["methods link"].splitlines()[2].endswith("| a rule |")
 
 
+def test_collab_which_is_not_ranked_has_a_table_by_its_hits(records: Records) -> None:
+    rows = [row for row in method_rows() if row.cell.dataset == "Collab"]
+    assert {"gae", "dgi", "maskgae"} <= {row.cell.method for row in rows}
+    for place, row in enumerate(rows):
+        for seed in (200, 201, 202):
+            own = {"auc": 0.9, "ap": 0.9, "hits@50": 0.3 + 0.02 * place + seed / 1e5}
+            sanity = {"adamic_adar": dict.fromkeys(own, 0.35), "untrained": own}
+            records.save(row.cell, Outcome(seed, own, sanity, {}, {}, TIMES))
+    blocks = method_blocks(rows, records)
+    first, last = (row.cell.method for row in (rows[0], rows[-1]))
+    lines = blocks["methods link"].splitlines()
+    start = lines.index("") + 1
+    assert lines[start].startswith("|  | n | Hits@50 | published | difference | AUC | AP |")
+    assert lines[start + 2].startswith("| Collab, Adamic-Adar | 3 | 35.00 ± 0.00 |  |  | 35.00")
+    assert last in lines[start + 3].lower() and first in lines[-1].lower()
+    assert any("| 47.14 ± 1.45 |" in line for line in lines if "Collab, gae" in line)
+    assert (
+        f"{3 * len(rows)} of {3 * len(rows)} runs are there (Collab" in blocks["methods findings"]
+    )
+    assert " on Collab (link)" in blocks["methods findings"]
+
+
+def test_nothing_is_said_of_the_largest_graphs_where_they_never_were(records: Records) -> None:
+    rows = [row for row in method_rows() if row.cell.method == "mlp"]
+    assert {"arXiv", "MAG"} < {row.cell.dataset for row in rows}
+    assert "arXiv" not in method_blocks(rows, records)["methods findings"]
+
+
 def test_a_cut_is_compared_on_the_seeds_that_both_have(records: Records) -> None:
     rows = [r for r in method_rows() if r.cell.dataset == "Cora" and r.cell.method == "grace"]
     for row in rows:

@@ -1,9 +1,9 @@
 r"""Products of dense matrices, by the library that is quickest for them on this processor.
 
-torch multiplies matrices of float32 with MKL, which keeps to narrower instructions on processors of
-AMD; oneDNN, which comes with torch too, uses all that there are. Where a product is large and the
-processor is one of those, it is oneDNN's; the last bits of the two differ.
-``benchmarks/kernels.py`` measures both.
+torch multiplies matrices of float32 with MKL, which takes twice as long as it need on processors of
+AMD with AVX-512; oneDNN, which comes with torch too, does not (``benchmarks/kernels.py`` measures
+both). Where a product is large and the processor is one of those, as Linux tells, it is oneDNN's;
+the last bits of the two differ.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from maskgae.base.processor import processor
 
@@ -35,24 +36,37 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
+    def forward(a: Tensor, b: Tensor) -> Tensor:
         return _by_onednn(a, b)
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        (a, b), (of_a, of_b) = inputs, ctx.needs_input_grad
+        ctx.save_for_backward(a if of_b else None, b if of_a else None)
+
+    @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         a, b = ctx.saved_tensors
-        of_a, of_b = ctx.needs_input_grad
         return (
-            _by_onednn(grad, b.T) if of_a else None,
+            None if b is None else _by_onednn(grad, b.T),
             # This way round it is quicker than the product of A^T and the gradient.
-            _by_onednn(grad.T, a).T if of_b else None,
+            None if a is None else _by_onednn(grad.T, a).T,
         )
 
 
 def _is_for_onednn(a: Tensor, b: Tensor) -> bool:
-    fits = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in (a, b))
-    return fits and a.numel() * b.shape[1] >= MANY and _onednn_is_quicker()
+    return (
+        all(_is_plain(each) for each in (a, b))
+        and a.shape[1] == b.shape[0]
+        and a.numel() * b.shape[1] >= MANY
+        and _onednn_is_quicker()
+    )
+
+
+def _is_plain(x: Tensor) -> bool:
+    plain = x.dim() == 2 and x.layout == torch.strided
+    return plain and x.device.type == "cpu" and x.dtype == torch.float32
 
 
 @cache
@@ -67,10 +81,8 @@ def _onednn_is_quicker() -> bool:
 
 
 def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
-    out: Tensor = torch.ops.mkldnn._linear_pointwise(_plain(a), _plain(b.T), None, "none", [], "")
+    weight = b.T  # taken as it is where its rows or its columns lie one by one
+    if not (weight.is_contiguous() or b.is_contiguous()):
+        weight = weight.contiguous()
+    out: Tensor = torch.ops.mkldnn._linear_pointwise(a, weight, None, "none", [], "")
     return out
-
-
-def _plain(x: Tensor) -> Tensor:
-    """The same matrix, copied only where neither its rows nor its columns lie one by one."""
-    return x if x.is_contiguous() or x.T.is_contiguous() else x.contiguous()

@@ -12,8 +12,14 @@ from typing import Any
 from maskgae.lab.cell import Cell, make_cell
 from maskgae.lab.methods import LINKS_ONLY, SUPERVISED
 from maskgae.lab.published import published
-from maskgae.lab.row import CITATION, HARD_NEGATIVES, UNSEEN, Row
-from maskgae.presets import preset, presets
+from maskgae.lab.row import (
+    CITATION,
+    HARD_NEGATIVES,
+    UNSEEN,
+    Row,
+    paper_preset,
+    published_by_preset,
+)
 
 #: Seconds that training takes on Cora, roughly: they only decide the order.
 SECONDS = {
@@ -95,12 +101,12 @@ CUTS: dict[str, dict[str, str]] = {
         "Photo": "1,000 of 2,000 epochs, 1,024 nodes contrasted",
         "Computers": "1,000 of 2,000 epochs, 1,024 nodes contrasted",
         "dblp": "1,024 nodes contrasted",
-        "arXiv": "two of PyGCL's three layers, 1,024 nodes contrasted",
+        "arXiv": "GRACE's in PyGCL, with two of three layers; 1,024 nodes contrasted",
         "Collab": "none published; arXiv's, 1,024 nodes contrasted",
         "MAG": "none published; arXiv's, 1,024 nodes contrasted",
     },
     "sugrl": {
-        "arXiv": "the published script for arXiv sums features once before the network",
+        "arXiv": "the sum of the third term, the symmetric adjacency and features as elsewhere",
         "Collab": "none published; arXiv's",
     },
     "gmi": {
@@ -164,9 +170,10 @@ def _fits(task: str, dataset: str, method: str) -> bool:
 
 def _row(task: str, dataset: str, method: str, mask: str) -> Row:
     cell = _cell(task, dataset, method, mask)
-    quoted = published(task, dataset, method)
-    if method == "maskgae" and (name := _paper(task, dataset, mask)) in presets():
-        quoted = dict(preset(name).published)
+    if method == "maskgae":
+        quoted = published_by_preset(task, dataset, mask)
+    else:
+        quoted = published(task, dataset, method)
     return Row(f"methods {task}", cell, 5 if dataset in ("Cora", "CiteSeer") else 3, quoted, UNSEEN)
 
 
@@ -183,10 +190,6 @@ def _cell(
     elif dataset in CITATION and method not in SUPERVISED:
         overrides["probe.random_splits"] = RANDOM_SPLITS
     # There is no preset of ours for the largest graphs.
-    name = _paper(task, dataset, mask) if method == "maskgae" and dataset in LARGE else None
+    ours = method == "maskgae" and dataset in LARGE
+    name = paper_preset(task, dataset, mask) if ours else None
     return make_cell(task, dataset, mask=mask, preset_name=name, overrides=overrides, method=method)
-
-
-def _paper(task: str, dataset: str, mask: str) -> str:
-    """The name of a preset with published settings, where there is one."""
-    return f"paper-{task}-{dataset.lower()}-{mask}"

@@ -7,13 +7,25 @@ from typing import Any
 
 from maskgae.lab.cell import Cell
 from maskgae.lab.methods import CONFIGURED
-from maskgae.presets import preset
+from maskgae.presets import preset, presets
 
 CITATION = ("Cora", "CiteSeer", "PubMed")
 #: Hard negatives for each test pair on the citation graphs.
 HARD_NEGATIVES = 500
 #: The first seed of what was chosen on other seeds.
 UNSEEN = 200
+
+
+def paper_preset(task: str, dataset: str, mask: str) -> str | None:
+    """The name of the preset with MaskGAE's published settings, where there is one."""
+    name = f"paper-{task}-{dataset.lower()}-{mask}"
+    return name if name in presets() else None
+
+
+def published_by_preset(task: str, dataset: str, mask: str) -> dict[str, Any]:
+    """The paper's numbers of MaskGAE, empty where it has none."""
+    name = paper_preset(task, dataset, mask)
+    return {} if name is None else dict(preset(name).published)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from maskgae.datasets.registry import find_dataset
 from maskgae.lab.all_methods import method_rows
 from maskgae.lab.cell import Cell, check_method, make_cell
 from maskgae.lab.link_rows import heart_rows, part_rows
-from maskgae.lab.row import CITATION, HARD_NEGATIVES, UNSEEN, Row
+from maskgae.lab.row import CITATION, HARD_NEGATIVES, UNSEEN, Row, published_by_preset
 from maskgae.presets import preset, presets
 
 AMAZON = ("Photo", "Computers")
-LARGE = ("arXiv", "MAG", "Collab")
 SUITES = ("ranking", "parts", "heart", "vectors", "link", "node", "encoders", "all", "methods")
 
 #: What ``fit`` reads out, judged on as many random splits as the paper's public one is worth.
@@ -116,8 +115,7 @@ def _all_rows() -> Iterable[Row]:
 
 
 def _own(task: str, dataset: str, mask: str, seeds: int) -> Row:
-    published = preset_published(task, dataset, mask)
-    return Row(task, _cell(task, dataset, mask), seeds, published)
+    return Row(task, _cell(task, dataset, mask), seeds, published_by_preset(task, dataset, mask))
 
 
 def _cell(task: str, dataset: str, mask: str, **overrides: Any) -> Cell:
@@ -144,12 +142,6 @@ def _paper(name: str) -> Row:
     source = preset(name)
     cell = make_cell(source.task, source.dataset, preset_name=name)
     return Row(f"{source.task} as published", cell, 5, dict(source.published))
-
-
-def preset_published(task: str, dataset: str, mask: str) -> dict[str, Any]:
-    """The paper's number of a cell, empty where it has none."""
-    name = f"paper-{task}-{dataset.lower()}-{mask}"
-    return dict(preset(name).published) if name in presets() else {}
 
 
 #: The paper's table of encoders: accuracy and deviation on Cora, CiteSeer and PubMed.

@@ -8,8 +8,9 @@ h^\top M s + c`,
     L = \frac{1}{2N} \sum_i \log(1 + e^{-D(h_i, s)}) + \log(1 + e^{D(\tilde h_i, s)}).
 
 The embedding is :math:`H`. Veličković et al., ICLR 2019: one layer of 512, Adam 0.001, patience 20
-on the training loss; 256 on PubMed. The published script is for Cora alone; all other graphs have
-no published settings and take Cora's, narrower and for fewer epochs on arXiv, Collab and MAG.
+on the training loss; 256 on PubMed. The published script is for Cora alone; Photo, Computers
+and dblp have no published settings and take Cora's, and so do arXiv, Collab and MAG, narrower and
+for fewer epochs.
 
 ==============================  ============================  ==================================
 \                               published code                here

@@ -9,7 +9,8 @@ features :math:`w_f = \log(1 + \sum_u d_u [x_{uf} \ne 0])`, and their chances to
     p_f = \min\left(p \frac{w_{max} - w_f}{w_{max} - w_{mean}}, 0.7\right).
 
 Zhu et al., WWW 2021: settings of Photo and Computers are theirs. There are none for the citation
-graphs; theirs here are those that were found for GRACE on the public splits.
+graphs; theirs here are those that were found for GRACE on the public splits, and those of the
+other graphs are GRACE's.
 
 ==============================  ============================  ==================================
 \                               published code                here

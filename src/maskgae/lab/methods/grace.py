@@ -11,7 +11,8 @@ an activation after both, :math:`g` a :class:`~maskgae.lab.methods.contrast.Proj
     L &= \frac{1}{2N} \sum_i l(u_i, v_i) + l(v_i, u_i).
 
 The embedding is :math:`f` on the whole graph. Zhu et al., ICML workshop 2020: settings of Cora,
-CiteSeer and PubMed are theirs, for labels drawn at random; those of Photo and Computers are GCA's.
+CiteSeer and PubMed are theirs, for labels drawn at random; those of Photo and Computers are GCA's,
+those of arXiv PyGCL's, which Collab and MAG take too.
 
 ==============================  ============================  ==================================
 \                               published code                here
@@ -24,6 +25,7 @@ epochs                          1,500 on PubMed, 2,000 on     800 and 1,000: wit
 rate of Photo                   0.1                           0.01: at 0.1 all projections become
                                                               alike in the second update
 ``rrelu``                       not in training mode          the same: a slope of 11/48
+layers on arXiv                 three                         two
 ==============================  ============================  ==================================
 """
 

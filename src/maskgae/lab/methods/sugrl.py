@@ -28,10 +28,10 @@ settings            per dataset, on no validation set      the same ones; elsewh
 checkpoint          loaded in every epoch by default       none
 ==================  =====================================  ==================================
 
-The published script of arXiv divides rows by their length too, sums once before the network and
-takes the mean for :math:`L_U`; here it is as everywhere, and Collab takes its settings. The
-published :math:`L_U` is a sum over nodes beside two means, and is one here too. All epochs
-are run and the last weights kept, as published.
+The published script of arXiv divides rows by their length too, sums them once before the network,
+normalises the adjacency by rows and takes the mean for :math:`L_U`; here all is as elsewhere, and
+Collab takes its settings. The published :math:`L_U` of the others is a sum over nodes beside two
+means, and is one here too. All epochs are run and the last weights kept, as published.
 """
 
 from __future__ import annotations

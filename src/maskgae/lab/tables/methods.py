@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from maskgae.base.display import ROW_NAMES, percent
@@ -15,10 +15,12 @@ from maskgae.lab.row import Row
 from maskgae.lab.tables.blocks import markdown_table
 from maskgae.lab.tables.compare import compared, figure, gain
 from maskgae.lab.tables.method_findings import (
+    ORDERED,
     best_rule,
     found_of,
     has_own_start,
     method_findings,
+    metric_of,
     name_of,
 )
 
@@ -33,7 +35,7 @@ def method_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) ->
     return {
         "methods findings": method_findings(rows, found),
         "methods node": _node_table(node),
-        "methods link": _link_table(link),
+        "methods link": _link_tables(link),
         "methods ranges": _ranges(found),
         "methods checks": _checks(found),
         "methods cost": _costs([*node, *link]),
@@ -42,14 +44,13 @@ def method_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) ->
 
 def _by_dataset(found: Found, table: str) -> Found:
     """The rows of a table in the order of datasets, the best first in each."""
-    metric = "accuracy" if table == "methods node" else "rank_hits@10"
     here = [each for each in found if each[0].table == table]
     order = [name for name in DATASETS if any(row.cell.dataset == name for row, _ in here)]
     return sorted(
         here,
         key=lambda each: (
             order.index(each[0].cell.dataset),
-            -float(each[1]["metrics"][metric]["mean"]),
+            -float(each[1]["metrics"][metric_of(ORDERED, each[0])]["mean"]),
         ),
     )
 
@@ -89,34 +90,46 @@ def _rule_lines(dataset: str, record: Record, names: Sequence[str]) -> list[list
 LINKS_FIRST = ("mgae", "seal")
 TASK = {"accuracy": "node", "auc": "link"}
 
-LINK_METRICS = ("rank_hits@10", "rank_mrr", "hard_hits@10", "hard_mrr")
+#: Metrics of links and what they are called here.
+AUC_AND_AP = {"auc": "AUC", "ap": "AP"}
+RANKS = {
+    **{"rank_hits@10": "rank Hits@10", "rank_mrr": "rank MRR"},
+    **{"hard_hits@10": "hard Hits@10", "hard_mrr": "hard MRR"},
+}
 
 
-def _link_table(found: Found) -> str:
-    header = ["", "n", "AUC", "published", "difference", "AP", "published", "difference"]
-    header += ["rank Hits@10", "rank MRR", "hard Hits@10", "hard MRR", "cut"]
+def _link_tables(found: Found) -> str:
+    """A table of what is ranked among all nodes and, where it was run, one of Collab."""
+    ranked = [each for each in found if each[0].cell.dataset != "Collab"]
+    own_split = [each for each in found if each[0].cell.dataset == "Collab"]
+    tables = [_link_table(ranked, AUC_AND_AP, RANKS)]
+    if own_split:
+        tables.append(_link_table(own_split, {"hits@50": "Hits@50"}, AUC_AND_AP))
+    return "\n\n".join(tables)
+
+
+def _link_table(found: Found, quoted: Mapping[str, str], others: Mapping[str, str]) -> str:
+    """Some metrics beside published numbers, then others, below the best rule of each dataset."""
+    beside = [cell for name in quoted.values() for cell in (name, "published", "difference")]
+    header = ["", "n", *beside, *others.values(), "cut"]
     lines, dataset = [], ""
     for row, record in found:
+        of_dataset = f"{row.cell.dataset}, "
+        count, what = str(len(record["seeds"])), cut(row.cell.method, row.cell.dataset)
         if row.cell.dataset != dataset:
-            dataset = row.cell.dataset
-            lines.append(_best_rule_line(dataset, record))
-        own = record["metrics"]
-        cells = [f"{dataset}, {name_of(row)}", str(len(record["seeds"]))]
-        for metric in ("auc", "ap"):
-            cells += compared(own[metric], row.published.get(metric))
-        cells += [figure(own.get(metric)) for metric in LINK_METRICS]
-        lines.append([*cells, cut(row.cell.method, dataset)])
+            dataset, rule = row.cell.dataset, best_rule(row, record)
+            metrics = _link_cells(record["sanity"][rule], {}, quoted, others)
+            lines.append([of_dataset + ROW_NAMES[rule], count, *metrics, "a rule"])
+        metrics = _link_cells(record["metrics"], row.published, quoted, others)
+        lines.append([of_dataset + name_of(row), count, *metrics, what])
     return markdown_table(header, lines)
 
 
-def _best_rule_line(dataset: str, record: Record) -> list[str]:
-    """The rule that ranks best, on the seeds of a dataset's first row."""
-    name = best_rule(record)
-    row = record["sanity"][name]
-    cells = [f"{dataset}, {ROW_NAMES[name]}", str(len(record["seeds"]))]
-    for metric in ("auc", "ap"):
-        cells += compared(row[metric], None)
-    return [*cells, *(figure(row.get(metric)) for metric in LINK_METRICS), "a rule"]
+def _link_cells(
+    own: Record, published: Record, quoted: Iterable[str], others: Iterable[str]
+) -> list[str]:
+    beside = [compared(own[metric], published.get(metric)) for metric in quoted]
+    return [*(cell for cells in beside for cell in cells), *(figure(own[name]) for name in others)]
 
 
 def _ranges(found: Found) -> str:
