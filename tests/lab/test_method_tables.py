@@ -126,6 +126,18 @@ def test_a_cut_is_compared_on_the_seeds_that_both_have(records: Records) -> None
     assert line == "| grace, `grace.sample=512` | 1 | 81.00 | 80.00 | -1.00 |"
 
 
+def test_the_cost_of_all_runs_is_added_up(records: Records) -> None:
+    rows = [r for r in method_rows() if r.cell.dataset == "Cora" and r.cell.method == "grace"]
+    for row in rows:
+        if row.cell.task == "node":
+            for seed in row.numbers():
+                records.save(row.cell, node_run(seed, 0.81))
+    text = method_blocks(rows, records)["methods cost"]
+    # Five runs and the three of the check, at three seconds each.
+    assert text.endswith("\n\nAll 8 runs took 0.0 hours of one thread.")
+    assert "--set grace.sample=512" in text
+
+
 def test_what_lies_outside_the_range_of_others_is_bold(records: Records) -> None:
     (inside,), (outside,) = rows_of("node", "dgi"), rows_of("node", "gmi")
     records.save(inside.cell, node_run(200, 0.8204))

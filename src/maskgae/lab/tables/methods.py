@@ -31,14 +31,16 @@ Found = Sequence[tuple[Row, Record]]
 def method_blocks(rows: Sequence[Row], records: Records, first_seed: int = 0) -> dict[str, str]:
     """The blocks of the page about all methods, by name."""
     found = found_of(rows, records, first_seed)
-    node, link = (_by_dataset(found, f"methods {task}") for task in ("node", "link"))
+    node, link, checks = (
+        _by_dataset(found, f"methods {table}") for table in ("node", "link", "checks")
+    )
     return {
         "methods findings": method_findings(rows, found),
         "methods node": _node_table(node),
         "methods link": _link_tables(link),
         "methods ranges": _ranges(found),
         "methods checks": _checks(found),
-        "methods cost": _costs([*node, *link]),
+        "methods cost": _costs([*node, *link, *checks]),
     }
 
 
@@ -189,4 +191,12 @@ def _costs(found: Found) -> str:
         cells = [f"{row.cell.task}: {row.cell.dataset}, {name_of(row)}"]
         cells += [f"{times[part] / count:.0f} s" for part in ("train", "evaluate")]
         lines.append([*cells, f"{record['peak_rss_mb']:.0f} MB", f"`{row.command}`"])
-    return markdown_table(header, lines)
+    return f"{markdown_table(header, lines)}\n\n{_hours(found)}".strip()
+
+
+def _hours(found: Found) -> str:
+    """What all runs took together."""
+    parts = ("train", "evaluate")
+    hours = sum(record["time_s"][part] for _, record in found for part in parts) / 3600
+    runs = sum(len(record["seeds"]) for _, record in found)
+    return f"All {runs} runs took {hours:.1f} hours of one thread." if runs else ""
