@@ -81,7 +81,7 @@ ENTRY = Entry(
     ),
     by_dataset={
         "PubMed": {"dim": 256},
-        # As many updates and as wide as half an hour and 8 GiB allow.
+        # As many updates and as wide as is likely to fit half an hour and 8 GiB.
         "arXiv": {"dim": 256, "epochs": 500},
         "Collab": {"dim": 256, "epochs": 500},
         "MAG": {"dim": 64, "epochs": 500},
